@@ -1,9 +1,9 @@
 /**
  * Secret randomness that replays: the ChaCha20 block function (RFC 8439, section 2.3).
  *
- * A block of sixteen words is a pure function of a key of 256 bits and a position, and is indistinguishable from random without
- * the key: for draws that members must not foresee. Owns the block and the derivation of keys; prng.ts draws from it. Out of
- * scope: keeping the key secret, which is its holder's duty.
+ * A block of sixteen words is a pure function of a key of 256 bits and a position, and is indistinguishable from random
+ * without the key: for random sampling that members must not foresee. Owns the block and the derivation of keys;
+ * prng.ts draws from it. Out of scope: keeping the key secret.
  */
 
 import { assert } from "./assert.ts";
@@ -20,7 +20,7 @@ const doubleRounds = 10;
 export function secretKeyOf(bytes: Uint8Array): SecretKey {
   assert(
     bytes.length === secretKeyBytes,
-    `Cannot make a key as it must have ${secretKeyBytes} bytes: current value is ${bytes.length}`,
+    `A key must have ${secretKeyBytes} bytes, and has ${bytes.length}`,
   );
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   return Array.from({ length: secretKeyBytes / 4 }, (_, i) => view.getUint32(4 * i, true));

@@ -31,7 +31,10 @@ const cosineSeries = inverseFactorials(19).map((each, i) => [1, 0, -1, 0][(19 - 
 
 /** base^exponent for a whole exponent from 0 on, by repeated squaring. */
 export function wholePower(base: number, exponent: number): number {
-  assert(Number.isInteger(exponent) && exponent >= 0, `A whole power must not be ${exponent}`);
+  assert(
+    Number.isInteger(exponent) && exponent >= 0,
+    `A whole power must be a whole number from 0 on, and is ${exponent}`,
+  );
   let result = 1;
   for (let square = base, rest = exponent; rest > 0; rest = Math.floor(rest / 2), square *= square) {
     if (rest % 2 === 1) result *= square;
@@ -41,7 +44,7 @@ export function wholePower(base: number, exponent: number): number {
 
 /** e^x to 1e-15 of its value, for |x| <= 700. */
 export function exponential(x: number): number {
-  assert(Math.abs(x) <= 700, `e^x is defined here for |x| <= 700: current value is ${x}`);
+  assert(Math.abs(x) <= 700, `e^x is defined here for |x| <= 700, and x is ${x}`);
   const n = Math.round(x / (ln2High + ln2Low));
   const value = polynomial(x - n * ln2High - n * ln2Low, exponentialSeries);
   return n >= 0 ? value * wholePower(2, n) : value / wholePower(2, -n);
@@ -49,7 +52,7 @@ export function exponential(x: number): number {
 
 /** ln(x) to 1e-15 of 1 + |ln x|, for normal x above 0: x = 2^n m, ln m = 2 artanh((m - 1) / (m + 1)). */
 export function logarithm(x: number): number {
-  assert(x > 2 ** -1022 && x < Infinity, `ln(x) needs a normal number above 0: current value is ${x}`);
+  assert(x > 2 ** -1022 && x < Infinity, `ln(x) needs a normal number above 0, and x is ${x}`);
   let n = 0;
   let m = x;
   for (; m > 1.5; n++) m /= 2; // exact
@@ -62,7 +65,7 @@ export function logarithm(x: number): number {
 
 /** Sine and cosine of x to 1e-15, for |x| <= 2^20. */
 export function sineAndCosine(x: number): { readonly sine: number; readonly cosine: number } {
-  assert(Math.abs(x) <= 2 ** 20, `Sine and cosine are defined here for |x| <= 2^20: current value is ${x}`);
+  assert(Math.abs(x) <= 2 ** 20, `Sine and cosine are defined here for |x| <= 2^20, and x is ${x}`);
   const turns = Math.round(x / halfPiParts[0]);
   const rest = halfPiParts.reduce((left, part) => left - turns * part, x);
   const [sine, cosine] = [polynomial(rest, sineSeries), polynomial(rest, cosineSeries)];

@@ -1,15 +1,15 @@
 /**
- * What a remote party did wrong, as a value. `code` is for branching, `detail` for reading.
- * Owns the closed list of codes. A fault is answered with a `reject` message, never with an exception.
+ * A remote party's error, as a value. `code` is for branching, `detail` for reading. Owns the closed list of codes. A
+ * fault is answered with a `reject` message, never with an exception.
  */
 
 export type FaultCode =
-  | "malformedFrame" // bytes that are no frame: truncated, too long, bad prefix
-  | "malformedMessage" // a header that is no message of this version
+  | "malformedFrame" // not a frame: truncated, too long, bad prefix
+  | "malformedMessage" // not a message of this version
   | "limitExceeded" // well-formed, but larger or faster than config allows
   | "versionMismatch" // other protocol version
-  | "unauthenticated" // bad signature, one of something else, replayed nonce, wrong run or role
-  | "notAdmitted" // signature fine, but this run does not take this node
+  | "unauthenticated" // bad signature, signature of something else, replayed nonce, wrong run or role
+  | "notAdmitted" // valid signature, but this run does not admit this node
   | "unknownTask" // result for a task that is not leased to the sender
   | "staleResult" // late duplicate, or an answer for a closed step or round
   | "badBlob" // missing blob, wrong hash or size
@@ -24,16 +24,16 @@ export interface Fault {
   readonly upload?: RefusedUpload; // with the code uploadFailed
 }
 
-/** What became of an upload, by the word of the node that sent it. */
+/** The result of an upload, as its sender reports it. */
 export interface RefusedUpload {
   readonly status: number | null; // of the HTTP answer; null: none came
   readonly bytes: number; // of the request
-  readonly clockMs: number; // the answer's date less this node's clock; 0: none came
+  readonly clockMs: number; // the answer's date minus this node's clock; 0: none came
 }
 
 export const fault = (code: FaultCode, detail: string): Fault => ({ code, detail });
 
-/** A parsed value, or why there is none. */
+/** A parsed value, or the fault. */
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly fault: Fault };
 
 export const parsed = <T>(value: T): Parsed<T> => ({ ok: true, value });

@@ -1,5 +1,5 @@
 /**
- * A binary min-heap over a plain array, so that it can lie in machine state and be saved with it.
+ * A binary min-heap over a plain array, so that it can be part of machine state and be saved with it.
  *
  * The order is the caller's: `before(a, b)` must be a strict weak order that does not change for stored items.
  */

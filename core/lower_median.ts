@@ -1,4 +1,4 @@
-/** The median as one of the values: of an even number the lower one of the two in the middle. */
+/** The median, always one of the values: of an even number, the lower of the two in the middle. */
 
 export function lowerMedian(values: readonly number[]): number | null {
   if (values.length === 0) return null;

@@ -77,7 +77,7 @@ function absorb(words: number[], label: string | number): void {
   }
   assert(
     Number.isSafeInteger(label),
-    `Cannot make a key as a number label must be a safe integer: current value is ${label}`,
+    `A number label must be a safe integer, and is ${label}`,
   );
   words.push(2, label >>> 0, Math.floor(label / 2 ** 32) >>> 0);
 }
@@ -111,7 +111,7 @@ export function nextUint32(stream: Stream): number {
 export function nextBelow(stream: Stream, n: number): number {
   assert(
     Number.isInteger(n) && n >= 1 && n <= 2 ** 32,
-    `Cannot draw as 'n' must be in [1, 2^32]: current value is ${n}`,
+    `'n' must be in [1, 2^32], and is ${n}`,
   );
   const limit = 2 ** 32 - (2 ** 32 % n);
   let word = nextUint32(stream);

@@ -1,8 +1,8 @@
 /**
- * SHA-256 (FIPS 180-4) of short ASCII texts, as lower-case hexadecimal digits: for what members commit to.
+ * SHA-256 (FIPS 180-4) of short ASCII texts, as lower-case hexadecimal digits: for members' commitments.
  *
- * Here because a machine compares commitments while it steps, and core has no platform API. Blobs are hashed by net/blobs, whose
- * hashes use the platform. Invariant: texts are ASCII, as canonical JSON of numbers, names and hexadecimal digits is.
+ * It is here because a machine compares commitments while it steps, and core has no platform API. net/blobs hashes
+ * blobs with the platform. Invariant: texts are ASCII, like canonical JSON of numbers, names and hexadecimal digits.
  */
 
 import { assert } from "./assert.ts";
@@ -11,7 +11,10 @@ const blockWords = 16;
 const blockBytes = 4 * blockWords;
 const lengthBytes = 8;
 const rounds = 64;
-/** The first 32 bits of the fractional parts of the cube roots of the first 64 primes. Signed words, as all here: they are quicker. */
+/**
+ * The first 32 bits of the fractional parts of the cube roots of the first 64 primes. Words are signed throughout,
+ * which is faster.
+ */
 const roundConstants = Int32Array.from(firstPrimes(rounds), (prime) => fractionBits(Math.cbrt(prime)));
 /** Of the square roots of the first 8 primes. */
 const start = Int32Array.from(firstPrimes(8), (prime) => fractionBits(Math.sqrt(prime)));
@@ -39,7 +42,7 @@ export function sha256(text: string): string {
     mixBlock();
   }
   codes |= readEnd(text, blockBytes * whole);
-  assert(codes < 0x80, "Cannot hash a text here as it must be ASCII");
+  assert(codes < 0x80, "hashed texts are ASCII");
   return hexOfState();
 }
 

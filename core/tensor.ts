@@ -1,7 +1,7 @@
 /**
  * A tensor of parameters as requested by the code that needs it: name, shape and initial values.
  *
- * Owns the description only. Where a tensor lies in a stage's vector is in model/spec.ts, how its values are drawn in
+ * Owns the description only. Its position in a stage's vector is in model/spec.ts, its initial values are in
  * model/initial.ts. Below both, so that a codec can ask for tensors without knowing the model.
  */
 

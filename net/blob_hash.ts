@@ -57,7 +57,7 @@ export function leafHashesOf(bytes: Uint8Array): BlobHash[] {
 
 /** The name of a blob of this many bytes with these leaves. */
 export function rootOf(leaves: readonly BlobHash[], bytes: number): BlobHash {
-  assert(leaves.length === leafCount(bytes), "Cannot name a blob as its leaves must cover its bytes");
+  assert(leaves.length === leafCount(bytes), "A blob's leaves must cover its bytes");
   if (leaves.length === 1) return leaves[0]!;
   const size = new Uint8Array(8);
   new DataView(size.buffer).setBigUint64(0, BigInt(bytes), true);

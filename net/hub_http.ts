@@ -8,14 +8,17 @@
 import { Hono } from "hono";
 import { blobRoutes, type BlobRoutesOptions } from "./blobs/blob_routes.ts";
 
-/** A page about the run, for people and programs; anybody may ask for it. `origin` is of the asking address (`originOf`). */
+/**
+ * A page about the run, for people and programs; anybody may request it. `origin` is the requesting address's
+ * (`originOf`).
+ */
 export type HubPage = (request: Request, origin: string) => Response | Promise<Response>;
 
 export interface ApiOptions {
   readonly blobs: BlobRoutesOptions;
   /** By path: "/status". */
   readonly pages: Readonly<Record<string, HubPage>>;
-  /** What is done on request, by path: "/api/v1/admin". Each page reads the body and checks who asks. */
+  /** Actions on request, by path: "/api/v1/admin". Each page reads the body and checks the sender. */
   readonly posts?: Readonly<Record<string, HubPage>>;
   /** A request failed in a way that no route handles. */
   readonly onError: (error: Error) => void;
@@ -34,13 +37,13 @@ export function createApi(options: ApiOptions): Hono<{ Bindings: { readonly orig
   }
   app.route("/", blobRoutes(options.blobs));
   app.notFound((context) =>
-    context.json({ code: "missing", detail: `Cannot find ${context.req.path.slice(0, 200)}; try /status` }, 404)
+    context.json({ code: "missing", detail: `There is no page ${context.req.path.slice(0, 200)}; try /status` }, 404)
   );
   app.onError((error, context) => {
     options.onError(error);
     return context.json({
       code: "storage",
-      detail: "Cannot answer as something failed here; see the orchestrator's log",
+      detail: "The request failed here; see the orchestrator's log",
     }, 500);
   });
   return app;

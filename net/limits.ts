@@ -39,7 +39,7 @@ export interface NetLimits {
   readonly failedSignaturesPerSecond: number; // failed checks per origin; a check takes 1.2 ms
   readonly deafCheckMs: number; // without a new connection before the port dials itself
   readonly nonces: number; // of one node's HTTP requests, remembered against replay
-  readonly clockSkewMs: number; // of signed HTTP requests; the hello needs no clock
+  readonly clockSkewMs: number; // of signed HTTP requests; the hello does not depend on clocks
   readonly blobBytes: number;
   readonly uploads: number; // unfinished, of all nodes; also the most in progress at once
   readonly uploadsOfNode: number;
@@ -116,8 +116,8 @@ export function netLimits(config: RunConfig): NetLimits {
 }
 
 export function checkNetLimits(limits: NetLimits): NetLimits {
-  assert(limits.ackEveryBytes < limits.windowBytes, "Cannot use net limits as ackEveryBytes must be below windowBytes");
-  assert(limits.frameBytes <= limits.outboxBytes, "Cannot use net limits as a frame must fit the outbox");
-  assert(limits.headerBytes < limits.frameBytes, "Cannot use net limits as a header must fit a frame");
+  assert(limits.ackEveryBytes < limits.windowBytes, "ackEveryBytes must be below windowBytes");
+  assert(limits.frameBytes <= limits.outboxBytes, "a frame must fit the outbox");
+  assert(limits.headerBytes < limits.frameBytes, "a header must fit a frame");
   return limits;
 }

@@ -1,9 +1,9 @@
 /**
- * The largest header that an honest node of a run sends, so that the orchestrator need not read a larger one.
+ * The largest header that an honest node of a run sends; the orchestrator reads no larger one.
  *
- * Owns: the bound, worked out from message.ts. Three messages grow with the run: a payload's slices (`payloadCommitted`), the
- * tasks in a gradient (`join`), the losses of a microbatch (`taskDone`); everything else is a few numbers and a sentence. The
- * bound is doubled, because too tight a bound loses honest work and one twice too wide costs a millisecond.
+ * Owns: the bound, derived from message.ts. Three messages grow with the run: a payload's slices (`payloadCommitted`),
+ * the tasks in a gradient (`join`), the losses of a microbatch (`taskDone`); everything else is a few numbers and a
+ * sentence. The bound is doubled: too tight a bound loses honest work, and twice the bound costs only a millisecond.
  */
 
 import type { RunConfig } from "../core/config/config.ts";

@@ -35,7 +35,7 @@ export class PeerBlobs {
   constructor(options: PeerBlobsOptions) {
     const { self, store, verify, limits, timers } = options;
     const rate = new RequestRate(limits.peerRequestsPerSecond, timers);
-    const busy = fault("limitExceeded", "Cannot answer as this node answers as many requests as it can; ask another");
+    const busy = fault("limitExceeded", "This node already answers as many requests as it can; ask another");
     const admit = () => rate.take() ? null : busy;
     const gate = new RequestGate({ self, verify, tickets: null, limits, timers, admit });
     this.#store = store;
@@ -47,10 +47,12 @@ export class PeerBlobs {
       mayRead: (asked) => this.#passes.opens(asked),
     });
     this.#app.route("/", routes);
-    this.#app.notFound((context) => context.json({ code: "missing", detail: "Cannot find this; try /blobs" }, 404));
+    this.#app.notFound((context) =>
+      context.json({ code: "missing", detail: "There is nothing at this path; try /blobs" }, 404)
+    );
     this.#app.onError((error, context) => {
       options.onError(error);
-      return context.json({ code: "storage", detail: "Cannot answer as something failed here" }, 500);
+      return context.json({ code: "storage", detail: "The request failed here" }, 500);
     });
   }
 

@@ -33,7 +33,7 @@ export interface ListenOptions {
    * its address (`originOf`).
    */
   readonly fetch: (request: Request, trust: () => void, origin: string) => Response | Promise<Response>;
-  /** A problem with the port that a person should know. */
+  /** A problem with the port, for a person. */
   readonly onNotice?: (text: string) => void;
   readonly timers?: Timers;
   /** PEM texts; without them the port speaks plain HTTP, for loopback or behind a proxy. */
@@ -101,9 +101,9 @@ const againMs = 10_000;
 const anyHost: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1" };
 
 /**
- * Reopens the port when it no longer accepts connections, and drops strangers when descriptors run out. Before they do, the port
- * closes for a moment: the runtime accepts connections as long as any wait, dozens in a few milliseconds, and until then none
- * that was closed gives back its descriptor.
+ * Reopens the port when it no longer accepts connections, and drops strangers when descriptors run out. Before that the
+ * port closes for a moment: the runtime accepts every waiting connection, dozens in a few milliseconds, and closed ones
+ * release their descriptors only afterwards.
  */
 function keepOpen(
   { server, door, port, mostOpen, options }: {
@@ -144,7 +144,7 @@ function keepOpen(
     if (verdict === "exhausted") {
       return tell(
         verdict,
-        `Cannot accept another connection as the process must have a free file descriptor: ` +
+        `Cannot accept another connection: the process has no free file descriptor; ` +
           `${plural(connections, "connection")} open, ${
             plural(gone, "unproven one")
           } closed; raise the limit (ulimit -n, LimitNOFILE= of a service)`,
@@ -180,13 +180,13 @@ interface Keeper {
 interface Bounds {
   readonly mostConnections: number;
   readonly mostTurnedAway: number; // beside these
-  readonly mostOpen: number; // of any kind, those that are being closed included: then no others are accepted for a moment
+  readonly mostOpen: number; // of any kind, including those being closed; above it no others are accepted for a moment
   readonly backlog: number;
 }
 
 /**
- * Part of the descriptors is reserved for files, for waiting clients, which connect all at once and leave one by one, and for
- * those that wait to be told that there is no room.
+ * Part of the descriptors is reserved for files, for waiting clients (which connect all at once and leave one by one),
+ * and for connections waiting to be told that there is no room.
  */
 function boundsOf({ descriptors = null }: ListenOptions): Bounds {
   if (descriptors === null) {
@@ -230,7 +230,7 @@ export class ListenError extends Error {
 function bindProblem(from: { host: string; port: number; error: Error & { code?: string } }): ListenError {
   const { host, port, error } = from;
   const problem = (reason: string, next: string) =>
-    new ListenError(`Cannot listen on ${host.includes(":") ? `[${host}]` : host}:${port} as ${reason}`, {
+    new ListenError(`Cannot listen on ${host.includes(":") ? `[${host}]` : host}:${port}: ${reason}`, {
       next,
       cause: error,
     });

@@ -8,7 +8,7 @@
 export type Cancel = () => void;
 
 export interface Timers {
-  /** The wall clock, for time stamps that other machines read, as in signed requests. It may be set back or jump. */
+  /** The wall clock, for time stamps read by other machines, as in signed requests. It may jump or be set back. */
   nowMs(): number;
   /** Monotonic; only differences are meaningful. */
   steadyMs(): number;

@@ -27,7 +27,7 @@ export function nextTurn(): Promise<void> {
   return queue;
 }
 
-/** Jobs that pause between two of their turns: in virtual time, none may pass meanwhile. */
+/** Jobs that pause between two of their turns; virtual time must not advance meanwhile. */
 export const turnsWaiting = (): number => waiting;
 
 /** Calls `body` for [start, end) of each unit, in order. */
@@ -43,7 +43,7 @@ export async function inTurns(
   }
 }
 
-/** Runs core's own long work to its end, with a turn for each of its parts. */
+/** Runs core's long work to its end, one turn per part. */
 export async function workInTurns<Result>(work: LongWork<Result>): Promise<Result> {
   for (;;) {
     const step = work.next();

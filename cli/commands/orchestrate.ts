@@ -24,7 +24,7 @@ export const command: Command = {
       lines: [
         "iota orchestrate --config run.toml --host 0.0.0.0",
         "",
-        "[hub]                # the same in run.toml; config init lists more",
+        "[hub]                # the orchestrator in run.toml; config init lists more",
         'host = "0.0.0.0"',
       ],
     },

@@ -45,7 +45,7 @@ async function open(context: CommandContext, place: KeyPlace): Promise<OpenedKey
   const [typed] = context.positionals;
   const path = typed === undefined ? undefined : expandHome(typed, context.environment);
   if ((uri === undefined) === (path === undefined)) {
-    throw new UsageError("Cannot import as there must be either a file or --uri, and not both", {
+    throw new UsageError("Import takes either a file or --uri", {
       next: "See iota help wallet import",
     });
   }
@@ -61,7 +61,7 @@ async function open(context: CommandContext, place: KeyPlace): Promise<OpenedKey
   const { keyOfSecretUri } = await import("../../chain/wallet/secret_uri.ts");
   const key = uri?.startsWith("/") ? keyOfSecretUri(uri) : null;
   if (key === null) {
-    throw new UsageError("Cannot import the URI as it must be a derivation path such as //Alice: it is not", {
+    throw new UsageError("The URI is not a derivation path such as //Alice", {
       next: "Never pass a phrase or seed as an argument; enter it when asked: iota wallet regen",
     });
   }

@@ -39,7 +39,7 @@ export const command: Command = {
     const { keyOfSecretUri } = await import("../../chain/wallet/secret_uri.ts");
     const key = keyOfSecretUri(await readSecret(context, { path: context.options.text("from"), question }));
     if (key === null) {
-      throw new UserError("Cannot make the key as its secret must be a valid mnemonic, seed or URI: it is not", {
+      throw new UserError("The secret is not a valid mnemonic, seed or URI", {
         next: "Check the spelling, number and order of the words; they are English and in lower case",
       });
     }
@@ -52,14 +52,14 @@ async function writeAddress(context: CommandContext, address: string): Promise<n
   const place = targetOf(context);
   const { options, output } = context;
   if ("hotkey" in place || options.given("from") || options.flag("no-password")) {
-    throw new UsageError("Cannot use --address as it needs --coldkey and no secret: it writes only a public file", {
+    throw new UsageError("--address needs --coldkey and takes no secret: it writes only a public file", {
       next: "See iota help wallet regen",
     });
   }
   refuseIdlePassword(context, "an address is public");
   const { decodeAddress } = await import("../../chain/wallet/ss58.ts");
   if (decodeAddress(address) === null) {
-    throw new UsageError("Cannot use --address as it must be an ss58 address with prefix 42: it is not", {
+    throw new UsageError("--address is not an ss58 address with prefix 42", {
       next: "Copy it again: it begins with 5 and has 48 characters",
     });
   }

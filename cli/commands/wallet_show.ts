@@ -1,7 +1,7 @@
 /**
  * `iota wallet show`: shows what a wallet holds, after loading the hotkey and testing it.
  *
- * Shows and opens no other secret. For the coldkey it shows the public half.
+ * Opens no other secret. For the coldkey it shows the public half.
  */
 
 import type { ListedWallet } from "../../chain/wallet/wallet_list.ts";
@@ -50,7 +50,9 @@ export const command: Command = {
   },
 };
 
-/** The wallet in the folder that holds its hotkey, else in the one that has its coldkey; null when there is none. */
+/**
+ * The wallet in the folder that holds its hotkey, otherwise in the one that has its coldkey; null when there is none.
+ */
 async function viewOf(context: CommandContext, wallet: string): Promise<ListedWallet | null> {
   const { viewWallet } = await import("../../chain/wallet/wallet_list.ts");
   const place = await findHotkey(context, wallet);

@@ -41,7 +41,7 @@ export const storeOptions: readonly OptionSpec[] = [
   { name: "overwrite", kind: "boolean", doc: "replace a key of that name permanently" },
 ];
 
-/** Where the key goes; without `hotkey` it is the coldkey's place. */
+/** Where the key goes; without `hotkey`, it is the coldkey's path. */
 export type KeyPlace = WalletPlace | HotkeyPlace;
 
 /** Rejects contradictory options. `opensFile`: a password may open the file that the key comes from. */
@@ -50,20 +50,20 @@ export function targetOf(context: CommandContext, { opensFile = false }: { opens
   const isColdkey = options.flag("coldkey");
   if (isColdkey && options.given("hotkey")) {
     throw new UsageError(
-      "Cannot use --hotkey with --coldkey as a wallet's only coldkey belongs to no hotkey",
+      "--hotkey and --coldkey exclude each other: a wallet's coldkey belongs to no hotkey",
       {
         next: "Leave one of them out",
       },
     );
   }
   if (!isColdkey && options.flag("no-password")) {
-    throw new UsageError("Cannot use --no-password without --coldkey as hotkeys are never encrypted here", {
+    throw new UsageError("--no-password needs --coldkey: hotkeys are never encrypted here", {
       next: "Leave --no-password out, or create a coldkey with --coldkey",
     });
   }
   if (!isColdkey && !opensFile) refuseIdlePassword(context, "hotkeys are never encrypted here");
   if (options.flag("no-password") && givenPasswordOption(context) !== null) {
-    throw new UsageError("Cannot use --no-password with a password as they contradict each other", {
+    throw new UsageError("--no-password and a password exclude each other", {
       next: "Leave one of them out",
     });
   }

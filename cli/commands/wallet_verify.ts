@@ -44,7 +44,7 @@ export const command: Command = {
     const message = required(context, "message");
     const hex = required(context, "signature").replace(/^0x/, "");
     if (!/^[0-9a-f]{128}$/i.test(hex)) {
-      throw new UsageError(`Cannot use --signature as it must be 128 hex digits: it has ${hex.length} characters`, {
+      throw new UsageError(`--signature must have 128 hex digits, and has ${hex.length} characters`, {
         next: "Copy it again, with or without 0x",
       });
     }
@@ -63,7 +63,7 @@ export const command: Command = {
 function required(context: CommandContext, name: string): string {
   const value = context.options.text(name);
   if (value !== undefined) return value;
-  throw new UsageError(`Cannot verify as --${name} must be given: it is missing`, {
+  throw new UsageError(`--${name} is missing`, {
     next: "See iota help wallet verify",
   });
 }
@@ -73,7 +73,7 @@ async function addressOf(context: CommandContext): Promise<string> {
   const given = context.options.text("address");
   if (given !== undefined) {
     if (decodeAddress(given) !== null) return given;
-    throw new UsageError("Cannot use --address as it must be an ss58 address with prefix 42: it is not", {
+    throw new UsageError("--address is not an ss58 address with prefix 42", {
       next: "Copy it again: it begins with 5 and has 48 characters",
     });
   }
@@ -87,7 +87,7 @@ async function addressOf(context: CommandContext): Promise<string> {
   const place = await findColdkey(context, wallet);
   const { address } = await explaining(place, () => viewColdkey(place));
   if (address !== null) return address;
-  throw new UserError(`Cannot verify as wallet ${wallet} must have a coldkeypub.txt: it has none`, {
+  throw new UserError(`Wallet ${wallet} has no coldkeypub.txt`, {
     next: "Pass --address SS58",
   });
 }

@@ -1,9 +1,9 @@
 /**
  * Format bfloat16: the upper half of a float32 (8 exponent bits, 7 mantissa bits), two little-endian bytes per value.
  *
- * Owns the rounding: to nearest, ties to even, so every machine puts the same bytes on the wire. NaN stays NaN (its quiet bit
- * is set, or a mantissa whose upper bits are zero would turn into infinity); infinities and signed zeros survive. The kernels
- * of gpu/codecs/bfloat16_transfer.ts round to the same bits. Rejects: byte strings of odd length.
+ * Owns the rounding: to nearest, ties to even, so every machine puts the same bytes on the wire. NaN stays NaN: its
+ * quiet bit is set, because a mantissa whose upper bits are zero would turn into infinity. Infinities and signed zeros
+ * survive. The kernels of gpu/codecs/bfloat16_transfer.ts round to the same bits. Rejects: byte strings of odd length.
  */
 
 import { assert } from "../assert.ts";
@@ -36,7 +36,7 @@ export function decodeBfloat16(bytes: Uint8Array): Float32Array<ArrayBuffer> {
   const count = bytes.length / bytesPerValue;
   assert(
     Number.isInteger(count),
-    `Cannot decode bfloat16 as 'bytes' must have an even length: current value is ${bytes.length}`,
+    `The length of bfloat16 bytes must be even, and is ${bytes.length}`,
   );
   const values = new Float32Array(count);
   const bits = new Uint32Array(values.buffer);
@@ -68,7 +68,7 @@ export const bfloat16: WireFormat = {
   encode: encodeBfloat16,
   decode: decodeBfloat16,
   isFinite: (bytes) => haveFiniteExponents(bytes, bytesPerValue),
-  // Between neighbours, as a value between two is rounded to either, and what float32 sums are off by.
+  // The distance of neighbours, because a value between two is rounded to either, and the error of float32 sums.
   rounding: { ofValue: 2 ** -7, ofRow: 2 ** -17, valuesHit: 1 },
   sums,
 };

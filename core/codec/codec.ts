@@ -1,13 +1,14 @@
 /**
- * What a wire codec is: one record that owns everything in core that depends on it. codecs.ts is the table of all of them.
+ * What a wire codec is: one record that owns everything in core that depends on it. codecs.ts is the table of all of
+ * them.
  *
- * A codec has two sides. Its formats turn values into bytes and back, one for the wire and one for the gradient on it; its ends
- * say which parameters the sending and the receiving stage hold for it, and what they cost. What the ends compute is in the
- * record of the same name in gpu/codecs and in tests/lab/reference/codecs.
+ * A codec has two parts. Its formats turn values into bytes and back, one for the wire and one for the gradient on it;
+ * its ends define the parameters that the sending and the receiving stage hold for it, and their cost. The computation
+ * of the ends is in the record of the same name in gpu/codecs and in tests/lab/reference/codecs.
  *
- * A name is a version: it travels in the run's configuration, and a node that does not know it refuses the run. So neither
- * the bytes nor the arithmetic of a published name ever change; a better codec gets a new name. Frozen vectors keep the
- * bytes (tests/vectors/wires.json).
+ * A name is a version: it travels in the run's configuration, and a node that does not know it refuses the run. So
+ * neither the bytes nor the arithmetic of a published name ever change; a better codec gets a new name. Frozen vectors
+ * keep the bytes (tests/vectors/wires.json).
  */
 
 import type { TensorDraft } from "../tensor.ts";
@@ -19,18 +20,21 @@ export interface WireShape {
   readonly width: number; // values per token
 }
 
-/** What is known about a wire's values without copying them. */
+/** Statistics of a wire's values, without copying them. */
 export interface WireSums {
   readonly largest: number; // absolute value
-  readonly squareSum: number; // over all rows * width values; non-finite wherever `isFinite` says no
+  readonly squareSum: number; // over all rows * width values; non-finite whenever `isFinite` is false
 }
 
-/** What two honest devices, whose results differ in the last bits, may make of one wire. */
+/** How far the wires of two honest devices, whose results differ in the last bits, may differ. */
 export interface WireRounding {
-  /** A decoded value moves by at most `ofValue` of itself plus `ofRow` of its row's largest. */
+  /** A decoded value moves by at most `ofValue` times itself plus `ofRow` times its row's largest. */
   readonly ofValue: number;
   readonly ofRow: number;
-  /** The share of values that move so far, by their squares: where steps are far wider than the last bits, few are near an edge. */
+  /**
+   * The share of values that move so far, by their squares: if steps are far wider than the last bits, few values are
+   * near an edge.
+   */
   readonly valuesHit: number;
 }
 
@@ -41,13 +45,16 @@ export interface WireRounding {
 export interface WireFormat {
   /** Length of a whole wire, so that tokens may share bytes: a codebook, or codes of less than a byte. */
   byteLength(shape: WireShape): number;
-  /** `values` (rows, width). `key`: what random rounding follows from (rounding_key.ts); other formats ignore it. */
+  /** `values` (rows, width). `key`: for random rounding (rounding_key.ts); other formats ignore it. */
   encode(values: Float32Array, shape: WireShape, key: number): Uint8Array<ArrayBuffer>;
   decode(bytes: Uint8Array, shape: WireShape): Float32Array<ArrayBuffer>; // (rows, width)
   /** True if all decoded values are finite: no NaN, no infinity, no undefined code. */
   isFinite(bytes: Uint8Array, shape: WireShape): boolean;
   readonly rounding: WireRounding;
-  /** Statistics of the decoded values; called on the hub's event loop for every result, so one pass that allocates nothing. */
+  /**
+   * Statistics of the decoded values; called on the orchestrator's event loop for every result, so one pass that
+   * allocates nothing.
+   */
   sums(bytes: Uint8Array, shape: WireShape): WireSums;
 }
 
@@ -82,7 +89,7 @@ export interface WireCodec {
   /** Values per token. */
   wireWidth(settings: CodecSettings): number;
   readonly formats: Readonly<Record<WireDirection, WireFormat>>;
-  /** Where a run chooses the bits of gradients; that of the default is `formats.gradient`. */
+  /** For runs that choose the bits of gradients; the default is `formats.gradient`. */
   readonly gradientFormats?: Readonly<Record<GradientBits, WireFormat>>;
   readonly sender: WireEnd;
   readonly receiver: WireEnd;

@@ -1,6 +1,6 @@
 /**
- * A check that float32 and bfloat16 share: a bfloat16 is the upper half of a float32, so the exponent of both lies in the last
- * two of a value's little-endian bytes.
+ * A check shared by float32 and bfloat16: a bfloat16 is the upper half of a float32, so both have their exponent in the
+ * last two of a value's little-endian bytes.
  */
 
 /**

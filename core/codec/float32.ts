@@ -45,8 +45,8 @@ export const float32: WireFormat = {
   encode,
   decode,
   isFinite: (bytes) => haveFiniteExponents(bytes, bytesPerValue),
-  // 64 neighbours, also of the largest value that a difference came from: each addition to the residual stream rounds; 30
-  // layers were measured to take 16.
+  // 64 neighbours, also of the largest value that a difference came from: each addition to the residual stream rounds.
+  // Measured: 16 for 30 layers.
   rounding: { ofValue: 2 ** -17, ofRow: 2 ** -17, valuesHit: 1 },
   sums,
 };

@@ -1,8 +1,9 @@
 /**
- * Codec `iota`: the bottleneck of the original IOTA (arXiv 2507.17766). r of d residual coordinates cross, as bfloat16 in both
- * directions; an encoder makes them and a decoder regenerates the rest.
+ * Codec `iota`: the bottleneck of the original IOTA (arXiv 2507.17766). An encoder reduces the d residual coordinates
+ * to r, which cross as bfloat16 in both directions; a decoder restores d.
  *
- * Owns the names and shapes of the two matrices. What they compute is in gpu/codecs/iota.ts and tests/lab/reference/codecs/iota.ts.
+ * Owns the names and shapes of the two matrices. Their computation is in gpu/codecs/iota.ts and
+ * tests/lab/reference/codecs/iota.ts.
  */
 
 import { normalFor } from "../tensor.ts";

@@ -1,10 +1,11 @@
 /**
- * Codec `resbm`: the residual bottleneck (arXiv 2604.11947), a small encoder outside the blocks beside a rectangular identity.
- * The wire is z = W_2 SiLU(W_1 h) + h[:r] of the residual stream h, and the receiver continues with V_2 SiLU(V_1 z) + pad(z, d).
- * Values cross as bfloat16 in both directions.
+ * Codec `resbm`: the residual bottleneck (arXiv 2604.11947), a small encoder outside the blocks beside a rectangular
+ * identity. The wire is z = W_2 SiLU(W_1 h) + h[:r] of the residual stream h, and the receiver continues with V_2
+ * SiLU(V_1 z) + pad(z, d). Values cross as bfloat16 in both directions.
  *
- * Owns the names and shapes of the four matrices. What they compute is in gpu/codecs/resbm.ts and tests/lab/reference/codecs/resbm.ts.
- * At equal bytes it lost more than `iota` and the q-codes at `tiny` (tests/lab/LOG.md); it is here to be compared with.
+ * Owns the names and shapes of the four matrices. Their computation is in gpu/codecs/resbm.ts and
+ * tests/lab/reference/codecs/resbm.ts. At equal bytes it lost more than `iota` and the q-codes at `tiny`
+ * (tests/lab/LOG.md); it is kept for comparison.
  */
 
 import type { TensorDraft } from "../tensor.ts";
@@ -23,7 +24,7 @@ function namesOf(index: number, end: string): readonly [first: string, second: s
   return [`model.boundary.${index}.${end}.first.weight`, `model.boundary.${index}.${end}.second.weight`];
 }
 
-const std = 0.01; // so small that a boundary begins nearly as "keep r columns"; larger ones lost more at `tiny` (LOG.md)
+const std = 0.01; // so small that a boundary starts nearly as "keep r columns"; larger ones lost more at `tiny`
 
 function tensorsOf(names: readonly [string, string], { boundary, from, to }: {
   readonly boundary: Boundary;

@@ -26,18 +26,18 @@ export interface CodesSpec {
   readonly grid: "nearest" | "stochastic";
 }
 
-/** What both directions of a conversion multiply with, by scale byte. */
+/** Multipliers of both conversions, by scale byte. */
 export interface CodeTables {
   readonly perValue: Float32Array; // from a magnitude to codes; in 1 / 65536 of a code for stochastic rounding
   readonly perCode: Float32Array; // from a code (2 code + 1 on the nearest grid) to its value
 }
 
 const wordBytes = 4;
-/** Rows that begin at a whole byte of the codes, whatever width and bits; of a whole word if there are 4 times as many. */
+/** Rows that begin at a whole byte of the codes, for any width and bits; 4 times as many begin at a whole word. */
 const rowsOfBytes = 8;
 export const rowsOfWords = 4 * rowsOfBytes;
-const fraction = 2 ** 16; // of a code, in which stochastic rounding sees a magnitude
-const leastNormal = 0x00800000; // smaller magnitudes count as zero, which some devices flush them to
+const fraction = 2 ** 16; // of a code: the resolution of stochastic rounding
+const leastNormal = 0x00800000; // smaller magnitudes count as zero, because some devices flush them
 const magnitudeMask = 0x7fffffff;
 
 const whole = (bytes: number) => Math.ceil(bytes / wordBytes) * wordBytes;
@@ -62,7 +62,7 @@ export function codeTables({ bits, grid }: CodesSpec): CodeTables {
 }
 
 interface Die {
-  readonly place: number; // of the value in its wire
+  readonly place: number; // index of the value in its wire
   readonly scale: number; // of its row
   readonly code: number; // below it
   readonly key: number; // 32 bits
@@ -78,7 +78,7 @@ export function draw({ place, scale, code, key }: Die): number {
 
 const undefinedSums: WireSums = { largest: Infinity, squareSum: Infinity };
 
-/** Rows [from, to) of a wire. Ranges that begin at multiples of `rowsOfWords` write no byte in common. */
+/** Rows [from, to) of a wire. Ranges that begin at multiples of `rowsOfWords` share no byte. */
 export interface RowRange {
   readonly from: number;
   readonly to: number;
@@ -152,7 +152,7 @@ export class ScaledCodes {
     }
   }
 
-  /** Those of `decodeRows`' values; Infinity where something is undefined. */
+  /** Of the values of `decodeRows`; Infinity where something is undefined. */
   sums(bytes: Uint8Array, shape: WireShape): WireSums {
     if (!hasPlainFrame(bytes, shape, this.spec)) return undefinedSums;
     const { bits, grid } = this.spec;
@@ -194,9 +194,9 @@ export class ScaledCodes {
 }
 
 /**
- * How far rounding may move a value of a row, as a share of the row's largest decoded one: by one code. Where the last bits of a
- * row's largest value decide between two scales, stochastic rounding is drawn anew: down by less than a code of the one, up by
- * less than a code of the other.
+ * How far rounding may move a value of a row, as a share of the row's largest decoded one: by one code. Where the last
+ * bits of a row's largest value decide between two scales, stochastic rounding is drawn again: down by less than a code
+ * of the one, up by less than a code of the other.
  */
 function codeShare({ bits, grid }: CodesSpec): number {
   const levels = grid === "nearest" ? 2 ** (bits - 1) : 2 ** (bits - 1) - 1;
@@ -206,8 +206,9 @@ function codeShare({ bits, grid }: CodesSpec): number {
 }
 
 /**
- * Two honest results that differ by 2.5e-5 of a row's largest value have this share of their codes apart, or less. At `tiny`,
- * parameters shown in 16 bits had 0.26 % of 8-bit codes apart and 0.016 % of codes of 4 and 5 bits, another device none.
+ * The largest share of codes that differ between two honest results off by 2.5e-5 of a row's largest value. At `tiny`,
+ * parameters opened in 16 bits gave 0.26 % different 8-bit codes and 0.016 % different codes of 4 and 5 bits; another
+ * device gave none.
  */
 function hitShare({ bits, grid }: CodesSpec): number {
   const ofCodes = 2 ** bits / 2 ** 16;

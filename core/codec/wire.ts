@@ -1,8 +1,9 @@
 /**
  * A wire, or the gradient on one, as values and as bytes: the only conversion for code outside the codecs.
  *
- * Owns the checks around a codec's formats: our own values and bytes have the right length (asserted), a peer's bytes are
- * checked (`wireFault`). Byte strings may start at any offset of their buffer, since they are segments of network frames.
+ * Owns the checks around a codec's formats: our own values and bytes have the right length (asserted), a peer's bytes
+ * are checked (`wireFault`). Byte strings may start at any offset of their buffer, since they are segments of network
+ * frames.
  */
 
 import { assert } from "../assert.ts";
@@ -17,9 +18,9 @@ import { areIds, idBytes, readIds, type WireIds, writeIds } from "./wire_ids.ts"
 export interface WireSpec {
   readonly codec: Codec;
   readonly width: number; // values per token, set by the codec
-  readonly gradientBits?: GradientBits; // where the run chose others than the codec's own
-  readonly vocabSize?: number; // where the ids of its tokens cross with the values
-  readonly sideWidth?: number; // values that the receiver keeps of each token, whose ids then cross
+  readonly gradientBits?: GradientBits; // if the run chose other than the codec's own
+  readonly vocabSize?: number; // if the ids of its tokens cross with the values
+  readonly sideWidth?: number; // width of the receiver's side embedding, whose ids then cross
 }
 
 /** The tensor that crosses a boundary, in one direction: (rows, width). */
@@ -43,7 +44,7 @@ export function wireBytes(wire: Wire): number {
   return formatOf(wire).byteLength(wire) + (ids === null ? 0 : idBytes(ids));
 }
 
-/** The same wire without its tokens' ids: their bytes come after the values'. */
+/** The same wire without its tokens' ids, whose bytes come after the values'. */
 export function withoutIds({ vocabSize: _, ...wire }: Wire): Wire {
   return wire;
 }
@@ -53,7 +54,7 @@ export function valuesOfWire(wire: Wire, bytes: Uint8Array): Uint8Array {
   return bytes.subarray(0, formatOf(wire).byteLength(wire));
 }
 
-/** Null where they do not cross. */
+/** Null: no ids cross. */
 export function wireIds(wire: Wire, bytes: Uint8Array): Uint32Array<ArrayBuffer> | null {
   const ids = idsOf(wire);
   return ids === null ? null : readIds(idsPart(bytes, ids), ids);
@@ -61,13 +62,13 @@ export function wireIds(wire: Wire, bytes: Uint8Array): Uint32Array<ArrayBuffer>
 
 const idsPart = (bytes: Uint8Array, ids: WireIds): Uint8Array => bytes.subarray(bytes.length - idBytes(ids));
 
-/** `values`: of the wire without ids. `ids`: those of the stage's input; not read where they do not cross. */
+/** `values`: of the wire without ids. `ids`: of the stage's input; ignored unless they cross. */
 export function withIds(wire: Wire, values: Uint8Array, ids: Uint32Array | null): Uint8Array {
   const form = idsOf(wire);
   if (form === null) return values;
   assert(
     ids?.length === wire.rows,
-    `Cannot encode a wire as there must be ${wire.rows} ids: current value is ${ids?.length}`,
+    `A wire of ${wire.rows} rows needs as many ids, and got ${ids?.length}`,
   );
   const bytes = new Uint8Array(values.length + idBytes(form));
   bytes.set(values);
@@ -80,7 +81,7 @@ export function encodeWire(wire: Wire, values: Float32Array, ids: Uint32Array | 
   return withIds(wire, encodeValues(wire, values, noKey), ids);
 }
 
-/** As a stage sends them: `values` (rows, width) is the gradient of the wire whose bytes were the stage's `input`. */
+/** As a stage sends it: `values` (rows, width) is the gradient of the wire whose bytes were the stage's `input`. */
 export const encodeGradient = (wire: Wire, values: Float32Array, input: Uint8Array): Uint8Array =>
   encodeValues(wire, values, roundingKey(input));
 
@@ -88,7 +89,7 @@ function encodeValues(wire: Wire, values: Float32Array, key: number): Uint8Array
   const count = wire.rows * wire.width;
   assert(
     values.length === count,
-    `Cannot encode a wire as there must be ${count} values: current value is ${values.length}`,
+    `A wire of ${count} values got ${values.length}`,
   );
   return formatOf(wire).encode(values, wire, key);
 }
@@ -98,7 +99,7 @@ export function decodeWire(wire: Wire, bytes: Uint8Array): Float32Array<ArrayBuf
   const expected = wireBytes(wire);
   assert(
     bytes.length === expected,
-    `Cannot decode a wire as it must have ${expected} bytes: current value is ${bytes.length}`,
+    `A wire of ${expected} bytes got ${bytes.length}`,
   );
   return formatOf(wire).decode(valuesOfWire(wire, bytes), wire);
 }
@@ -109,14 +110,14 @@ export function wireFault(wire: Wire, bytes: Uint8Array): Fault | null {
   if (bytes.length !== expected) {
     return fault(
       "badNumbers",
-      `Cannot accept wire as its length must be ${expected} bytes: current value is ${bytes.length}`,
+      `The wire has ${bytes.length} bytes instead of ${expected}`,
     );
   }
   if (!formatOf(wire).isFinite(valuesOfWire(wire, bytes), wire)) {
-    return fault("badNumbers", "Cannot accept wire as every value must be finite: it holds NaN or infinity");
+    return fault("badNumbers", "The wire holds NaN or infinity");
   }
   if (!hasIds(wire, bytes)) {
-    return fault("badNumbers", `Cannot accept wire as its tokens' ids must be below ${wire.vocabSize}: one is not`);
+    return fault("badNumbers", `The wire holds a token id that is not below ${wire.vocabSize}`);
   }
   return null;
 }
@@ -130,17 +131,17 @@ export function wireRounding(wire: Wire): WireRounding {
   return formatOf(wire).rounding;
 }
 
-/** How large a wire's values are; both are Infinity if `wireFault` finds one in its bytes. */
+/** The magnitude of a wire's values; both are Infinity if `wireFault` finds a fault. */
 export interface WireScale {
   readonly largest: number; // absolute value
   readonly rms: number; // root mean square
 }
 
 /**
- * Two measures, since either alone can be fooled: the largest says nothing about the rest, and the root mean square hides one
- * huge value among many. Zeros for bytes of a wrong length, which have no values: their sender is refused for that
- * (orchestrator/step/result_check.ts, which also defines the plausible scales). Invariant: whatever a consumer would refuse
- * (`wireFault`) has no finite scale, or a consumer that refuses it would be blamed for its sender.
+ * Two measures, because either alone can be fooled: the largest says nothing about the rest, and the root mean square
+ * hides one huge value among many. Zeros for bytes of a wrong length, whose sender is refused anyway
+ * (orchestrator/step/result_check.ts, which also defines the plausible scales). Invariant: whatever a consumer would
+ * refuse (`wireFault`) has no finite scale, so that a consumer is not blamed for its sender.
  */
 export function wireScale(wire: Wire, bytes: Uint8Array): WireScale {
   if (bytes.length !== wireBytes(wire)) return noScale;
@@ -149,7 +150,7 @@ export function wireScale(wire: Wire, bytes: Uint8Array): WireScale {
   return Number.isFinite(squareSum) ? { largest, rms: Math.sqrt(squareSum / (wire.rows * wire.width)) } : badScale;
 }
 
-/** The scale of a wire that holds something else than finite values, or than its tokens' ids. */
+/** The scale of a wire with non-finite values or invalid ids. */
 export const badScale: WireScale = { largest: Infinity, rms: Infinity };
 
 /** The scale of a message without a wire. */

@@ -1,10 +1,11 @@
 /**
- * The distance between two wires that should be equal: the largest error of a row, as a share of the larger of the two rows.
- * What the format's rounding may change is no error.
+ * The distance between two wires that should be equal: the largest error of a row, as a share of the larger of the two
+ * rows. Differences that the format's rounding explains do not count.
  *
- * By row, since one row among thousands can make a consumer's gradient explode and barely shows in a sum over all. 0: equal; 1:
- * one of the rows is zero, or they have nothing in common; 2: one is the other's negative, or their tokens' ids differ. Replicas of
- * a stage on different devices stay far below 0.05. Values are finite: non-finite ones are refused on arrival.
+ * By row, because one row among thousands can make a consumer's gradient explode and is barely visible in a sum over
+ * all. 0: equal; 1: one of the rows is zero, or they have nothing in common; 2: one is the other's negative, or their
+ * tokens' ids differ. Replicas of a stage on different devices stay far below 0.05. Values are finite: non-finite ones
+ * are refused on arrival.
  */
 
 import { assert } from "../assert.ts";
@@ -12,7 +13,7 @@ import { decodeWire, type Wire, wireIds, wireRounding } from "./wire.ts";
 
 /** Of wires of (B, T, width). */
 export function wiresApart(wire: Wire, [first, second]: readonly [Uint8Array, Uint8Array]): number {
-  assert(first.length === second.length, "Cannot compare wires as they must have one length");
+  assert(first.length === second.length, "compared wires have one length");
   if (!haveSameIds(wire, [first, second])) return 2;
   const { width } = wire;
   const { ofRow } = wireRounding(wire);
@@ -20,7 +21,7 @@ export function wiresApart(wire: Wire, [first, second]: readonly [Uint8Array, Ui
   const b = decodeWire(wire, second);
   let worst = 0; // squared
   for (let row = 0; row < a.length; row += width) {
-    // The smaller of the two rows decides, or a huge row would excuse itself.
+    // The smaller of the two rows decides, so that a huge row cannot excuse itself.
     const allowed = ofRow * Math.min(largestOf(a, row, width), largestOf(b, row, width));
     let error = 0, ofA = 0, ofB = 0;
     for (let i = row; i < row + width; i++) {
@@ -34,7 +35,7 @@ export function wiresApart(wire: Wire, [first, second]: readonly [Uint8Array, Ui
   return Math.sqrt(worst);
 }
 
-/** Every stage passes on the ids that it is given, so two results of one task have the same. */
+/** Every stage passes on the ids that it receives, so two results of one task have the same. */
 export function haveSameIds(wire: Wire, [first, second]: readonly [Uint8Array, Uint8Array]): boolean {
   const others = wireIds(wire, second);
   return wireIds(wire, first)?.every((id, i) => id === others?.[i]) ?? true;

@@ -1,8 +1,8 @@
 /**
  * The resolved configuration of a run: every number a role machine reads. Plain JSON, so it travels in `welcome`.
  *
- * Owns: the shape, except for what the model itself depends on (core/model/shape.ts). The knobs (default, unit, limit,
- * sentence) are in knobs.ts, the `--size` dial in size.ts, the parsing of untrusted objects in parse.ts.
+ * Owns: the shape, except for the model's (core/model/shape.ts). The knobs (default, unit, limit, description) are in
+ * knobs.ts, the `--size` dial in size.ts, the parsing of untrusted objects in parse.ts.
  */
 
 import type { PayloadCodecName } from "./payload_codec_names.ts";
@@ -15,9 +15,9 @@ export interface TrainConfig {
   microbatchesPerStep: number; // M
   steps: number; // optimizer steps of the whole run
   stepsPerRound: number; // H; 0: measured
-  mergeShare?: number; // of the time, where H is measured; left out: 0.1
-  mostStepsPerRound?: number; // where H is measured; left out: 30, or an eighth of a short run
-  optimizer?: OptimizerName; // left out: adamw
+  mergeShare?: number; // of the time, where H is measured; absent: 0.1
+  mostStepsPerRound?: number; // where H is measured; absent: 30, or an eighth of a short run
+  optimizer?: OptimizerName; // absent: adamw
   learningRate: number; // peak
   warmupSteps: number;
   decayFraction: number; // last share of the run, linear decay
@@ -33,9 +33,9 @@ export interface TrainConfig {
 export interface OuterConfig {
   learningRate: number;
   momentum: number; // Nesterov; 0 = plain averaging
-  payload?: PayloadCodecName; // left out: float32
-  density?: number; // of sparse payloads; left out: 1/64
-  reducers?: Reducers; // who averages payloads; left out: auto
+  payload?: PayloadCodecName; // absent: float32
+  density?: number; // of sparse payloads; absent: 1/64
+  reducers?: Reducers; // who averages payloads; absent: auto
 }
 
 export interface DataConfig {
@@ -46,12 +46,13 @@ export interface DataConfig {
 
 export interface ValidateConfig {
   heldOutSequences: number; // per evaluation
-  replaysPerMiner: number; // of a round's first step, and of each step whose parameters it shows; of a head, and of a tail in the first step, twice as many
-  statesPerRound: number; // steps whose parameters a miner shows, on average
-  gradientsPerRound: number; // steps whose gradient norm is recomputed, of each miner on average
-  trialsPerRound: number; // stages whose payloads are tried on held-out text, at most
-  evaluationShare?: number; // that evaluations take, of what the miners compute, but for every eighth round; left out: 0.0075
-  trialShare: number; // the most that trials take, of what the miners compute, on average
+  /** Of a round's first step and each opened step; twice for a head, and a tail in the first step. */
+  replaysPerMiner: number;
+  statesPerRound: number; // steps that a miner opens, on average
+  gradientsPerRound: number; // steps whose gradient norm is recomputed, per miner on average
+  trialsPerRound: number; // at most; stages whose payloads are evaluated on held-out text
+  evaluationShare?: number; // evaluations' share of the computation, except every eighth round's; absent: 0.0075
+  trialShare: number; // the most that leave-one-in evaluations take of the miners' computation, on average
   tolerance: number; // innovation error above which a replay fails
 }
 
@@ -61,9 +62,9 @@ export interface SwarmConfig {
   gatherMs: number; // then start with those present, if every stage has one
 }
 
-/** Samples of the model's text, made from the parameters of a round while the run goes on. */
+/** Samples of the model's text, generated from a round's parameters during the run. */
 export interface SampleConfig {
-  prompt?: string; // left out: samplingDefaults (knobs.ts)
+  prompt?: string; // absent: samplingDefaults (knobs.ts)
   tokens?: number; // 0: no samples
 }
 
@@ -78,7 +79,7 @@ export interface ChainConfig {
 export interface LimitConfig {
   leaseMs: number; // a task's lease
   disconnectGraceMs: number; // a silent miner keeps its work this long
-  restartGraceMs: number; // time for nodes to come back to a restarted orchestrator
+  restartGraceMs: number; // time for nodes to return to a restarted orchestrator
   mergePhaseMs: number; // each phase of a merge
   mergeQuorum: number; // share of a stage's work or replicas after which only the grace remains
   mergeGraceMs: number; // for answers after the quorum

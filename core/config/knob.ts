@@ -1,8 +1,10 @@
 /**
- * What a knob is: the description of one number, switch, text or choice of `RunConfig`, and the check of a value against it.
+ * What a knob is: the description of one number, switch, text or choice of `RunConfig`, and the check of a value
+ * against it.
  *
- * Owns: the paths (derived from the type, so a misspelt or forgotten one does not compile), the kinds and their limits, and how
- * a value is shown. The table of all knobs is knobs.ts. Checks never throw: a wrong value yields the text of the broken rule.
+ * Owns: the paths (derived from the type, so a misspelt or forgotten one does not compile), the kinds and their limits,
+ * and how a value is shown. The table of all knobs is knobs.ts. Checks never throw: a wrong value yields the text of
+ * the broken rule.
  */
 
 import type { RunConfig } from "./config.ts";
@@ -31,8 +33,8 @@ interface KnobBase {
   readonly unit: string; // "" where there is none
   readonly mayChange?: true; // during a run: nothing computed or stored depends on the old value
   /**
-   * For a knob that older versions do not know, with a default of its own: a configuration leaves it out at its default, which
-   * is what absence means. So both versions hash, save and send such a configuration alike.
+   * For a knob that older versions do not know. A configuration omits it at its default, so that all versions hash,
+   * save and send such a configuration alike.
    */
   readonly omitsDefault?: true;
 }
@@ -71,7 +73,7 @@ export type KnobFor<Value> = [Value] extends [boolean] ? BooleanKnob
   : [Value] extends [number] ? NumberKnob
   : StringKnob | ChoiceKnob;
 
-/** The rule that a value breaks, phrased to follow "as it must be"; null if it breaks none. */
+/** The rule that a value breaks, phrased to follow "must be"; null if it breaks none. */
 export function brokenRule(knob: Knob, value: unknown): string | null {
   switch (knob.kind) {
     case "int":

@@ -1,13 +1,14 @@
 /**
- * The one table of every knob: unit, default, limits and a sentence, by the path that TOML files and flags use
+ * The one table of every knob: unit, default, limits and description, by the path that TOML files and flags use
  * (`train.learningRate` is `learningRate` in `[train]`).
  *
- * Invariants: every leaf of `RunConfig` has exactly one knob, of its type (the type of the table says so); no code reads a
- * number of a run from anywhere else. Rules between knobs are in rules.ts, values by `--size` in size.ts and derive.ts.
+ * Invariants: every leaf of `RunConfig` has exactly one knob, of its type (enforced by the table's type); no code reads
+ * a number of a run from anywhere else. Rules between knobs are in rules.ts, values by `--size` in size.ts and
+ * derive.ts.
  *
- * `mayChange` marks what a run that goes on may take another value for (change.ts). Everything else stays, since something that
- * exists already depends on it: parameters, moments and outer steps that replicas must agree on, the order and the split of the
- * text, losses that are compared with each other, the subnet that pays.
+ * `mayChange` marks the settings that may change during a run (change.ts). All others are fixed, because existing state
+ * depends on them: parameters, moments and outer steps that replicas must agree on, the order and split of the text,
+ * losses that are compared with each other, the subnet that pays.
  */
 
 import {
@@ -38,7 +39,7 @@ interface NumberLimits {
   readonly max: number;
   readonly unit?: string;
   readonly multipleOf?: number;
-  readonly default?: number; // left out: derived from size
+  readonly default?: number; // absent: derived from size
   readonly mayChange?: true;
   readonly omitsDefault?: true;
 }
@@ -97,11 +98,11 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "pipeline.bottleneckWidth": int({ min: 4, ...perToken }, "Width of the wire with a bottleneck codec."),
   "pipeline.gradientBits": int(
     { min: 4, max: 8, unit: "bits", default: defaultGradientBits, omitsDefault: true },
-    "Bits of a value of the gradients on wires of codes.",
+    "Bits per gradient value, on wires with codes.",
   ),
   "pipeline.sideWidth": int(
     { min: 0, ...perToken, default: 0, omitsDefault: true },
-    "What later stages keep of each token beside the wire; 0: nothing.",
+    "Width of the token side embedding of later stages; 0: none.",
   ),
   "pipeline.boundaries": {
     kind: "string",
@@ -111,7 +112,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     patternText: 'boundaries with a codec each, as in "1=q4block:64, 3=none"',
     default: "",
     omitsDefault: true,
-    doc: "Boundaries with a codec (and width) of their own, by the stage that receives.",
+    doc: "Boundaries with another codec (and width), by receiving stage.",
   },
 
   "train.sequencesPerMicrobatch": int({ min: 1, max: 1024, unit: "sequences" }, "Sequences in one task."),
@@ -181,7 +182,11 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     "Share of the values in sparse payloads, twice as dense in embeddings.",
   ),
   "outer.reducers": {
-    ...choice(reducerNames, defaultReducers, "Who averages payloads (auto: the hub in small stages)."),
+    ...choice(
+      reducerNames,
+      defaultReducers,
+      "Averages payloads: the orchestrator (`hub`), replicas, or auto: it in small stages.",
+    ),
     mayChange: true,
     omitsDefault: true,
   },
@@ -193,7 +198,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     pattern: /\S/,
     patternText: '"sotu" or the path of a text file',
     default: "sotu",
-    doc: "The text to learn: sotu (State of the Union addresses) or the path of a text file.",
+    doc: "The training text: sotu (State of the Union addresses) or the path of a text file.",
   },
   "data.heldOutFraction": float(
     { min: 0.001, max: 0.5, unit: "of the text", default: 0.04 },
@@ -204,27 +209,27 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "validate.heldOutSequences": int({ min: 1, max: 65536, unit: "sequences" }, "Held-out sequences in an evaluation."),
   "validate.evaluationShare": float(
     { min: 0, max: 1000, unit: "of the FLOPs", default: evaluationShareDefault, mayChange: true, omitsDefault: true },
-    "Share of the miners' FLOPs for evaluations, beside every eighth round's.",
+    "Share of the miners' FLOPs for evaluations, except every eighth round's.",
   ),
   "validate.replaysPerMiner": int(
     { min: 0, max: 1000, unit: "per step", default: 1, mayChange: true },
-    "Microbatches of a miner repeated of an audited step; of heads and some tails two.",
+    "Microbatches repeated per miner and audited step; two of heads and some tails.",
   ),
   "validate.statesPerRound": float(
     { min: 0, max: 1000, unit: "steps per round", default: 1, mayChange: true },
-    "Audited steps of each miner after a round's first, on average.",
+    "Audited steps per miner after a round's first, on average.",
   ),
   "validate.gradientsPerRound": float(
     { min: 0, max: 1000, unit: "steps per round", default: 0.25, mayChange: true },
-    "Audited steps of each miner whose gradient norm is recomputed, on average.",
+    "Steps per miner whose gradient norm is recomputed, on average.",
   ),
   "validate.trialsPerRound": int(
     { min: 0, max: 1000, unit: "stages per round", default: 1, mayChange: true },
-    "Most stages per round whose payloads are tried on held-out text.",
+    "Most stages per round whose payloads are evaluated on held-out text.",
   ),
   "validate.trialShare": float(
     { min: 0, max: 1000, unit: "of the FLOPs", default: 0.0075, mayChange: true },
-    "Share of the miners' FLOPs that trials may take, on average.",
+    "Share of the miners' FLOPs for leave-one-in evaluations, on average.",
   ),
   "validate.tolerance": float(
     { min: 1e-6, max: 1, default: 0.05, mayChange: true },
@@ -268,12 +273,12 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
       /^(?:none|(?:finney|archive|test|local|wss?:\/\/[^\s,]+)(?:,(?:finney|archive|test|local|wss?:\/\/[^\s,]+))*)$/,
     patternText: "none, or one or more of finney, archive, test, local and wss://host:443 with commas between them",
     default: "none",
-    mayChange: true, // another endpoint of the same chain; nodes that run keep the one they have
+    mayChange: true, // another endpoint of the same chain; running nodes keep theirs
     doc: "The chain whose subnet pays the miners of this run; none trains without a chain.",
   },
   "chain.netuid": int({ min: 1, max: 4_095, default: 9 }, "The subnet's number on that chain."),
   "chain.admission": {
-    ...choice(["registered", "anyone"], "registered", "Who may join: hotkeys registered in the subnet, or anyone."),
+    ...choice(["registered", "anyone"], "registered", "Admits hotkeys registered in the subnet, or anyone."),
     mayChange: true,
   },
 
@@ -287,7 +292,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "limits.restartGraceMs": int(
     { min: 0, max: day, unit: "ms", default: 30_000, mayChange: true },
-    "How long nodes may take to come back to a restarted orchestrator.",
+    "How long nodes may take to return to a restarted orchestrator.",
   ),
   "limits.mergePhaseMs": int(
     { min: 100, max: day, unit: "ms", mayChange: true },
@@ -295,19 +300,19 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   ),
   "limits.mergeQuorum": float(
     { min: 0.5, max: 1, unit: "of a stage", default: 0.8, mayChange: true },
-    "Share of answers (or all but one of 3) after which others have the grace.",
+    "Share of answers (or 2 of 3) after which the grace period begins.",
   ),
   "limits.mergeGraceMs": int(
     { min: 100, max: day, unit: "ms", mayChange: true },
-    "Grace period for the others once the quorum has answered.",
+    "Time for the remaining answers after the quorum.",
   ),
   "limits.leasesPerMiner": int(
     { min: 1, max: 1024, unit: "tasks", default: 16, mayChange: true },
-    "Most outstanding tasks per miner: four, or more where its link is slow.",
+    "Most outstanding tasks per miner: four, or more on slow links.",
   ),
   "limits.minersPerStage": int(
     { min: 1, max: 4096, unit: "miners", default: 64, mayChange: true },
-    "Most miners per stage; more are turned away.",
+    "Most miners per stage; more are refused.",
   ),
   "limits.frameBytes": int(
     { min: 2 ** 16, max: 2 ** 28, unit: "bytes", mayChange: true },

@@ -1,6 +1,6 @@
 /**
- * The names of optimizers, which people type and a run's configuration carries, with what each is. They stand apart from the
- * records (optimizers.ts), because the configuration needs the names alone.
+ * The names of optimizers, as typed and as in a run's configuration, each with a description. Separate from the records
+ * (optimizers.ts), because the configuration needs only the names.
  */
 
 export const optimizerDocs = {
@@ -12,5 +12,5 @@ export type OptimizerName = keyof typeof optimizerDocs;
 
 export const optimizerNames = Object.keys(optimizerDocs) as readonly OptimizerName[]; // it has no other keys
 
-/** Also of a configuration that names none. */
+/** Used when a configuration names none. */
 export const defaultOptimizer: OptimizerName = "adamw";

@@ -1,6 +1,6 @@
 /**
- * The names of payload codecs and of who averages payloads, which people type and a run's configuration carries. They stand apart from
- * the records (payload_codecs.ts), because the configuration and the command line need the names alone.
+ * The names of payload codecs and of reducers, as typed and as in a run's configuration. Separate from the records
+ * (payload_codecs.ts), because the configuration and the command line need only the names.
  */
 
 export const payloadCodecDocs = {
@@ -14,23 +14,24 @@ export type PayloadCodecName = keyof typeof payloadCodecDocs;
 
 export const payloadCodecNames = Object.keys(payloadCodecDocs) as readonly PayloadCodecName[]; // it has no other keys
 
-/** Also of a configuration that names none. */
+/** Used when a configuration names none. */
 export const defaultPayloadCodec: PayloadCodecName = "float32";
 
 /**
- * The share of values in a sparse payload: 64 of 4096, as SparseLoCo (arXiv 2508.15706). A coordinate then waits for 64 rounds on
- * average, so a run of few rounds needs more (tests/lab/LOG.md).
+ * The share of values in a sparse payload: 64 of 4096, as in SparseLoCo (arXiv 2508.15706). A coordinate then waits for
+ * 64 rounds on average, so a run of few rounds needs a larger share (tests/lab/LOG.md).
  */
 export const densities = { min: 1 / 4096, max: 1 / 4, default: 1 / 64 } as const;
 
 /**
- * Who averages the payloads of a stage's merge, as people type it. The hub's result decides in any case
- * (orchestrator/merge/reducing.ts). `hub`: it averages alone, which halves what a merge sends; `replicas`: pairs of replicas share
- * the work and the hub repeats it; `auto`: the hub where it has little to read.
+ * Who averages the payloads of a stage's merge. The orchestrator's result decides in any case
+ * (orchestrator/merge/reducing.ts). `hub`: only the orchestrator averages, which halves what a merge sends; `replicas`:
+ * pairs of replicas share the work and the orchestrator repeats it; `auto`: the orchestrator where it has little to
+ * read.
  */
 export const reducerNames = ["auto", "hub", "replicas"] as const;
 
 export type Reducers = typeof reducerNames[number];
 
-/** Also of a configuration that names none. */
+/** Used when a configuration names none. */
 export const defaultReducers: Reducers = "auto";

@@ -1,4 +1,4 @@
-/** What a configuration says of a round's length; how it is measured: core/update/interval.ts. */
+/** The configured limits of a round's length; core/update/interval.ts measures it. */
 
 import type { TrainConfig } from "./config.ts";
 import { mergeShareDefault, mostStepsDefault } from "./knobs.ts";

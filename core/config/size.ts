@@ -1,14 +1,14 @@
 /**
  * The `--size` dial: what each size sets before files and flags override it.
  *
- * Owns the presets only; numbers that follow from others are in derive.ts, limits in knobs.ts. Shapes from 1b up are those the
- * original IOTA published, with more stages where a stage's 16 bytes per parameter (value, gradient, two moments) and its work
- * would not fit 16 GiB. Learning rates fall to 3e-4 at 7B. Warm-up is 1-2 % of the run from 100m up, the run about 20 tokens per
- * parameter. Runs with few rounds average plainly, at measured intervals; long ones take DiLoCo's step and its interval. Codec,
- * optimizer, payload and `tiny`'s rate were measured at `tiny`, codec and sides also at `small` (tests/lab/LOG.md): both ways,
- * ids included, the wire has 1/32 and 1/64 of bfloat16's bytes. Larger sizes follow without a measurement, at 1/67 and, from 1b
- * on, about 1/140 forward. `toy` has the plainest of each. `tiny`'s tasks are small, so that a microbatch's way through the
- * stages, which a step over slow links waits for, is short.
+ * Owns the presets only; numbers that follow from others are in derive.ts, limits in knobs.ts. Shapes from 1b up are
+ * those of the original IOTA, with more stages where a stage's 16 bytes per parameter (value, gradient, two moments)
+ * and its activations would not fit 16 GiB. Learning rates fall to 3e-4 at 7B. Warm-up is 1-2 % of the run from 100m
+ * up, the run about 20 tokens per parameter. Runs with few rounds average plainly, at measured intervals; long ones use
+ * DiLoCo's step and interval. Codec, optimizer, payload and `tiny`'s rate were measured at `tiny`, codec and side
+ * embedding also at `small` (tests/lab/LOG.md): both directions, ids included, the wire has 1/32 and 1/64 of bfloat16's
+ * bytes. Larger sizes are extrapolated, at 1/67 and, from 1b on, about 1/140 forward. `toy` has the simplest of each.
+ * `tiny`'s tasks are small, so that a microbatch passes the stages quickly, which a step over slow links waits for.
  */
 
 import { type Codec, defaultGradientBits } from "../codec/codec_names.ts";
@@ -95,14 +95,14 @@ function preset(parts: PresetParts): Preset {
   };
 }
 
-const gradientBits = 7; // 8 values of a gradient and their scale then take 8 bytes, as forward with a token's id
+const gradientBits = 7; // 8 values of a gradient and their scale then take 8 bytes, like forward with a token's id
 const measured = 0; // steps of a round: as many as links and machines need
 const averaging = [1, 0] as const;
 const diloco = [0.7, 0.9] as const;
 const llamaVocab = 128_256;
 const minute = 60_000; // ms
 
-/** Parameters in words: toy 50 k, tiny 0.85 M, small 8.4 M, 100m 101 M, then as the name says. */
+/** Parameters: toy 50 k, tiny 0.85 M, small 8.4 M, 100m 101 M, then as the name says. */
 export const presets: Readonly<Record<SizeName, Preset>> = {
   "toy": preset({
     model: [32, 3, 2, 1, 64],

@@ -1,10 +1,10 @@
 /**
  * Which tokens microbatch i trains on: a pure function of the dataset, the seed and i.
  *
- * So no miner chooses its own data, and an auditor can recompute any input. The stream is cut into windows of T tokens; a pass
- * visits each window once in an order of its own, and the next pass starts where the last one ended, even inside a microbatch.
- * Targets are shifted by one, so window w reads tokens [wT, wT + T], and the last up to T tokens of the stream are never
- * inputs.
+ * So no miner chooses its data, and an auditor can recompute any input. The stream is cut into windows of T tokens; a
+ * pass visits each window once in its own order, and the next pass starts where the last one ended, even inside a
+ * microbatch. Targets are shifted by one, so window w reads tokens [wT, wT + T], and the last up to T tokens of the
+ * stream are never inputs.
  */
 
 import { plural } from "../plural.ts";
@@ -33,7 +33,7 @@ export function microbatchSequences(request: MicrobatchRequest): number[] {
   const windows = windowsPerPass(request);
   assert(
     windows > 0,
-    `Cannot make a microbatch as the text must have more than ${contextLength} tokens: current value is ${request.tokens}`,
+    `The training text has ${request.tokens} tokens, and a sequence needs more than ${contextLength}`,
   );
   return Array.from({ length: sequences }, (_, sequence) => {
     const visited = microbatch * sequences + sequence;
@@ -48,8 +48,8 @@ export function heldOutSequences(options: { sequences: number; contextLength: nu
   const windows = windowsPerPass(options);
   assert(
     options.sequences <= windows,
-    `Cannot evaluate ${plural(options.sequences, "sequence")} as the held-out text must have as many windows of ` +
-      `${options.contextLength} tokens: current value is ${windows}`,
+    `Cannot evaluate ${plural(options.sequences, "sequence")}: the held-out text has only ${windows} windows of ` +
+      `${options.contextLength} tokens`,
   );
   return Array.from(
     { length: options.sequences },

@@ -14,10 +14,10 @@ const sizeLimit = 2 ** 32;
 
 export function permute(options: { key: Key; size: number; index: number }): number {
   const { key, size, index } = options;
-  assert(size >= 1 && size <= sizeLimit, `Cannot permute as 'size' must be in [1, 2^32]: current value is ${size}`);
+  assert(size >= 1 && size <= sizeLimit, `'size' must be in [1, 2^32], and is ${size}`);
   assert(
     Number.isInteger(index) && index >= 0 && index < size,
-    `Cannot permute as 'index' must be in [0, ${size}): current value is ${index}`,
+    `'index' must be in [0, ${size}), and is ${index}`,
   );
   const halfBits = Math.max(1, Math.ceil(Math.log2(size) / 2));
   let value = index;

@@ -1,7 +1,7 @@
 /**
- * The entries of a run's signed log: what the hub handed out, what came back, what it was found to be, and what it earned.
+ * The entries of a run's signed log: what the orchestrator handed out, what came back, the verdicts, and the pay.
  *
- * Owns the closed union. Field names once published stay. Entries have no time of their own, so that a replayed journal makes
+ * Owns the closed union. Field names once published stay. Entries have no time stamps, so that a replayed journal makes
  * the same ones. Out of scope: what follows from them (ledger.ts), lines, hashes and signatures (cli/observe/ledger).
  */
 
@@ -11,11 +11,11 @@ import type { WorkPath } from "../statements/work_tree.ts";
 import type { Forfeit } from "../score/work_score.ts";
 import type { VerdictFacts } from "../score/verdict.ts";
 
-/** A microbatch's way through the run, by place in the entry's `miners`. */
+/** A microbatch's path through the run, by index in the entry's `miners`. */
 export interface LoggedPathway {
   readonly microbatch: MicrobatchId;
   readonly doers: readonly number[]; // whose work counts, at each of the 2K - 1 positions
-  readonly makers?: readonly number[]; // whose outputs went on; left out: the doers
+  readonly makers?: readonly number[]; // whose outputs were passed on; absent: the doers
   readonly loss: number; // mean nats per token, as the tail's miner reported it
 }
 
@@ -27,22 +27,23 @@ export interface StepEntry {
   readonly miners: readonly NodeId[];
   readonly tasks: readonly number[]; // accepted, of each miner
   readonly units: readonly number[]; // of work (model/task_flops.ts), of each miner
-  readonly dropped?: readonly number[]; // of these, in work that did not count in the end; left out: none
-  readonly forwardUnits?: readonly number[]; // of each stage; left out by earlier versions
-  readonly unpaid: readonly number[]; // places of miners that are not paid for the step
+  readonly dropped?: readonly number[]; // of these, in work that was dropped later; absent: none
+  readonly forwardUnits?: readonly number[]; // of each stage; absent in earlier versions
+  readonly unpaid: readonly number[]; // indices of miners that are not paid for the step
   readonly pathways: readonly LoggedPathway[];
 }
 
-/** A work report, as the validators get it. */
+/** A work report, as sent to the validators. */
 export interface RoundEntry {
   readonly type: "round";
   readonly round: number;
   readonly miners: readonly NodeId[];
   readonly units: readonly number[];
-  readonly halved: readonly NodeId[]; // withheld a duty of the merge: half of the round's pay
-  readonly qualities?: readonly number[]; // shares of the units that count, by each miner's last trial; left out: all of them
-  readonly forfeits?: readonly Forfeit[]; // of units reported before and not due: work_score.ts; left out: none
-  readonly isLast?: boolean; // no round follows: all units are due; left out: no
+  readonly halved: readonly NodeId[]; // missed a deadline of the merge: half of the round's pay
+  /** Shares that count, by each miner's last leave-one-in evaluation; absent: all. */
+  readonly qualities?: readonly number[];
+  readonly forfeits?: readonly Forfeit[]; // of units reported before and not vested: work_score.ts; absent: none
+  readonly isLast?: boolean; // no round follows: all units vest; absent: no
   readonly expelled: readonly NodeId[]; // since the run began
 }
 
@@ -62,20 +63,20 @@ export interface TriedEntry {
   readonly type: "tried";
   readonly round: number;
   readonly stage: StageIndex;
-  readonly tokens: number; // that each loss is the mean of
+  readonly tokens: number; // of which each loss is the mean
   readonly base: number;
   readonly miners: readonly NodeId[];
   readonly losses: readonly (number | null)[]; // null: not finite
-  readonly recovery?: number; // of each share with every round from then on; left out by earlier versions: none
-  readonly keepsShares?: true; // of miners of whom it says nothing; left out by earlier versions: they were paid in full
+  readonly recovery?: number; // of each share with every later round; absent in earlier versions: none
+  readonly keepsShares?: true; // of miners without a result; absent in earlier versions: they were paid in full
   readonly parameters?: readonly string[]; // of every stage at the round's start: statements/statement.ts
-  readonly ends?: readonly LoggedEnd[]; // with the validators' word for each loss; left out by earlier versions
+  readonly ends?: readonly LoggedEnd[]; // with the validators' answers for each loss; absent in earlier versions
 }
 
-/** One of the models that a trial compared. */
+/** One of the models that a leave-one-in evaluation compared. */
 export interface LoggedEnd {
   readonly node: NodeId | null; // whose payload; null: the round's start
-  readonly parameters: string | null; // in the stage's place; null: those of the round
+  readonly parameters: string | null; // of the replaced stage; null: those of the round
   readonly answers: readonly {
     readonly validator: NodeId;
     readonly loss: number | null; // null: not finite
@@ -84,25 +85,25 @@ export interface LoggedEnd {
   }[];
 }
 
-/** What a validator found, with its signature of a statement; fields left out by earlier versions. */
+/** A validator's finding, with its signature of a statement; fields left out by earlier versions. */
 export interface VerdictEntry extends VerdictFacts {
   readonly type: "verdict";
   readonly validator: NodeId;
-  readonly work?: string; // of a task: hash of what it got and gave
+  readonly work?: string; // of a task: hash of its inputs and output
   readonly step?: number; // of a gradient
   readonly parameters?: string; // that the work was repeated with
   readonly signature?: string;
-  readonly proof?: WorkProof; // of a failed one: that the miner signed for the work
+  readonly proof?: WorkProof; // of a failed audit: the miner's signature for the work
 }
 
-/** What a miner signed of a step, and of a task: where it is in that. */
+/** A miner's signed receipt of a step, and the path of a task in it. */
 export interface WorkProof extends Omit<StepReceipt, "type" | "round"> {
   readonly signature: string;
-  readonly work?: Omit<DoneWork, "task">; // left out: the norm of the gradient is what failed
+  readonly work?: Omit<DoneWork, "task">; // absent: the norm of the gradient failed
   readonly path?: WorkPath;
 }
 
-/** What miners committed to with their payloads of a round, and signed. */
+/** Miners' signed commitments to their payloads of a round. */
 export interface CommittedEntry {
   readonly type: "committed";
   readonly round: number;
@@ -112,7 +113,7 @@ export interface CommittedEntry {
   readonly signatures: readonly string[];
 }
 
-/** Before a round's first step: what the key that its draws come from will turn out to be. */
+/** Before a round's first step: a commitment to the key of its random sampling. */
 export interface DrawsEntry {
   readonly type: "draws";
   readonly round: number;
@@ -133,8 +134,8 @@ export interface ScoresEntry {
   readonly type: "scores";
   readonly round: number;
   readonly miners: readonly NodeId[];
-  readonly scores: readonly number[]; // that follow from reports and expulsions alone
-  /** Of validators whose own verdicts withhold pay: only the scores that differ. */
+  readonly scores: readonly number[]; // from reports and bans alone
+  /** For validators whose own verdicts withhold pay: only the scores that differ. */
   readonly differing: readonly {
     readonly validator: NodeId;
     readonly miners: readonly NodeId[];
@@ -169,7 +170,10 @@ export type LogEntry =
     readonly round: number;
     readonly isJournaled: boolean;
   }
-  /** First in a file but the first one, or where lines are lost: what of earlier lines the rest depends on. */
+  /**
+   * First in a file other than the first one, or where lines are lost: the state from earlier lines that the rest
+   * depends on.
+   */
   | {
     readonly type: "carried";
     readonly run: string;
@@ -189,11 +193,11 @@ export interface CarriedState {
     readonly miners: readonly NodeId[];
     readonly units: readonly number[];
   }[];
-  readonly forwardUnits?: readonly number[]; // of each stage; left out: no step has said so
+  readonly forwardUnits?: readonly number[]; // of each stage; absent: no step has stated it
   readonly newestRound: number;
   readonly qualities?: { readonly miners: readonly NodeId[]; readonly shares: readonly number[] };
   readonly recovery?: number; // of these
-  readonly endedRound?: number; // of the newest report that ended the run; left out: none
+  readonly endedRound?: number; // of the newest report that ended the run; absent: none
   readonly draws?: Omit<DrawsEntry, "type">; // of the open round
   readonly rounds: readonly {
     readonly round: number;
@@ -201,7 +205,7 @@ export interface CarriedState {
     readonly units: readonly number[];
   }[];
   readonly withheld: readonly {
-    readonly validator: NodeId | null; // null: expelled, for all
+    readonly validator: NodeId | null; // null: banned, for all
     readonly miners: readonly NodeId[];
     readonly rounds: readonly number[];
     readonly shares: readonly number[];

@@ -1,14 +1,14 @@
 /**
- * What follows from a run's log: each entry is checked against those before it, and every score is computed again.
+ * Verifies a run's log: each entry is checked against those before it, and every score is recomputed.
  *
- * Owns the rules. The process that writes a log and everyone who verifies one run this same code over core/score, so a score that
- * the log states is one that its entries give. Out of scope: lines, hashes,
- * signatures (cli/observe/ledger); the state that later entries depend on (ledger_state.ts).
+ * Owns the rules. The process that writes a log and everyone who verifies one run this same code over core/score, so a
+ * stated score always follows from the entries. Out of scope: lines, hashes, signatures (cli/observe/ledger); the state
+ * that later entries depend on (ledger_state.ts).
  *
- * A miner's units in a step are those of its tasks, by the stage and direction of each, and of work that was dropped. Its units
- * in a report are the sum of its paid units over the last steps of the round, all of them unless it lost what it had earned
- * before, or half that sum if it is named as halved; of either, the share that its last trial left it. A report may take back what
- * earlier ones credited, as long as it is not due (core/score/work_score.ts).
+ * A miner's units in a step are those of its tasks, by stage and direction, and of work that was dropped. Its units in
+ * a report are the sum of its paid units over the last steps of the round, all of them unless it lost its earlier
+ * earnings, or half that sum if it is named as halved; of either, the share from its last leave-one-in evaluation. A
+ * report may take back earlier credits that have not vested (core/score/work_score.ts).
  */
 
 import type { NodeId } from "../ids.ts";
@@ -29,7 +29,7 @@ import {
   type VerdictEntry,
 } from "./entry.ts";
 
-/** Adds an entry; a sentence that says why it does not follow from the entries before it, or null. */
+/** Adds an entry; returns a sentence that says why it does not follow from the entries before it, or null. */
 export function takeEntry(ledger: Ledger, entry: LogEntry): string | null {
   switch (entry.type) {
     case "step":
@@ -70,10 +70,13 @@ export function takeEntry(ledger: Ledger, entry: LogEntry): string | null {
   }
 }
 
-/** A process that replayed its journal goes on where the log ends, if that has all entries; from a checkpoint, a round begins anew. */
+/**
+ * A process that replayed its journal continues where the log ends, if that has all entries; from a checkpoint, a round
+ * begins again.
+ */
 function takeUp(ledger: Ledger, { step, round, isJournaled }: Extract<LogEntry, { type: "begun" }>): void {
   const goesOn = isJournaled && step === ledger.nextStep && ledger.open.every((closed) => closed.round === round);
-  if (!isJournaled) { // a process without its journal knows of no trial, and has another secret
+  if (!isJournaled) { // a process without its journal knows of no evaluation, and has another secret
     ledger.qualities.clear();
     ledger.draws = null;
     ledger.committedRound = null;
@@ -86,11 +89,11 @@ function takeUp(ledger: Ledger, { step, round, isJournaled }: Extract<LogEntry, 
 }
 
 function takeStep(ledger: Ledger, entry: StepEntry): string | null {
-  if (entry.step !== ledger.nextStep) return `step ${entry.step} must be step ${ledger.nextStep}`;
+  if (entry.step !== ledger.nextStep) return `step ${entry.step} comes where step ${ledger.nextStep} should`;
   const problem = forwardUnitsProblem(ledger, entry) ?? stepProblem(entry);
   if (problem !== null) return problem;
   ledger.forwardUnits ??= entry.forwardUnits ?? null;
-  if (ledger.forwardUnits === null) ledger.isWhole = false; // of an earlier version: nothing tells what its tasks are worth
+  if (ledger.forwardUnits === null) ledger.isWhole = false; // an earlier version does not state it
   const unpaid = new Set(entry.unpaid);
   const paid = entry.miners.flatMap((miner, place) => unpaid.has(place) ? [] : [[miner, entry.units[place]!] as const]);
   ledger.open.push({ step: entry.step, round: entry.round, units: new Map(paid) });
@@ -98,18 +101,18 @@ function takeStep(ledger: Ledger, entry: StepEntry): string | null {
   return null;
 }
 
-/** What a stage's forward is worth stays, and is one unit for the mean stage: model/task_flops.ts. */
+/** The value of a stage's forward is constant, and one unit for the mean stage: model/task_flops.ts. */
 function forwardUnitsProblem({ forwardUnits: before }: Ledger, { step, forwardUnits }: StepEntry): string | null {
   if (before !== null) {
     return before.join() === forwardUnits?.join()
       ? null
-      : `step ${step} must count forwards of the stages as [${before}]: it counts [${forwardUnits ?? "nothing"}]`;
+      : `step ${step} counts forwards of the stages as [${forwardUnits ?? "nothing"}] instead of [${before}]`;
   }
   if (forwardUnits === undefined) return null;
   const mean = forwardUnits.reduce((sum, each) => sum + each, 0) / forwardUnits.length;
   return Math.abs(mean - 1) <= roundingOfUnits
     ? null
-    : `a forward of the mean stage must be worth one unit in step ${step}: it is worth ${mean}`;
+    : `a forward of the mean stage is worth ${mean} units in step ${step} instead of one`;
 }
 
 const roundingOfUnits = 2 ** -15;
@@ -119,29 +122,29 @@ function stepProblem(entry: StepEntry): string | null {
   const { step, miners, tasks, units, pathways, loss } = entry;
   const areUnits = units.every((value) => Number.isFinite(value) && value >= 0);
   if (tasks.length !== miners.length || units.length !== miners.length || !areUnits) {
-    return `step ${step} must have tasks and units for each of its ${miners.length} miners`;
+    return `step ${step} lacks tasks or units for some of its ${miners.length} miners`;
   }
   const counted = new Array<number>(miners.length).fill(0);
   for (const { doers } of pathways) for (const place of doers) if (place in counted) counted[place]! += 1;
   const wrong = counted.findIndex((count, place) => count !== tasks[place]);
   if (wrong !== -1) {
-    return `step ${step} must credit ${miners[wrong]} with ${counted[wrong]} tasks: it has ${tasks[wrong]}`;
+    return `step ${step} credits ${miners[wrong]} with ${tasks[wrong]} tasks instead of ${counted[wrong]}`;
   }
   const wrongUnits = stepUnitsProblem(entry);
   if (wrongUnits !== null) return wrongUnits;
   const mean = pathways.reduce((sum, pathway) => sum + pathway.loss, 0) / pathways.length;
   if (Math.abs(mean - loss) <= roundingOfMean * Math.abs(mean)) return null;
-  return `the loss of step ${step} must be the mean of its pathways, ${mean}: it is ${loss}`;
+  return `the loss of step ${step} is ${loss} instead of the mean of its pathways, ${mean}`;
 }
 
-/** Units follow from the tasks, beside those of work that was dropped, of which the log has only the sum. */
+/** Units follow from the tasks, apart from dropped work, of which the log has only the sum. */
 function stepUnitsProblem({ step, miners, units, dropped, forwardUnits, pathways }: StepEntry): string | null {
   if (forwardUnits === undefined) return null;
   const stages = forwardUnits.length;
   const earned = miners.map((_, place) => dropped?.[place] ?? 0);
   for (const { doers } of pathways) {
     if (doers.length !== chainLength(stages)) {
-      return `each pathway of step ${step} must have ${chainLength(stages)} tasks: one has ${doers.length}`;
+      return `a pathway of step ${step} has ${doers.length} tasks instead of ${chainLength(stages)}`;
     }
     for (const [position, place] of doers.entries()) {
       earned[place] = (earned[place] ?? 0) + taskUnits(forwardUnits, chainLink(stages, position));
@@ -150,22 +153,22 @@ function stepUnitsProblem({ step, miners, units, dropped, forwardUnits, pathways
   const wrong = miners.findIndex((_, place) => units[place] !== earned[place]);
   return wrong === -1
     ? null
-    : `step ${step} must credit ${miners[wrong]} with the units of its tasks, ${earned[wrong]}: it has ${units[wrong]}`;
+    : `step ${step} credits ${miners[wrong]} with ${units[wrong]} units instead of its tasks' ${earned[wrong]}`;
 }
 
 function takeRound(ledger: Ledger, entry: RoundEntry): string | null {
   const { round, miners, units, forfeits = [], isLast = false } = entry;
-  if (units.length !== miners.length) return `round ${round} must have units for each of its ${miners.length} miners`;
-  if (round <= ledger.common.newestRound) return `round ${round} must come after round ${ledger.common.newestRound}`;
+  if (units.length !== miners.length) return `round ${round} lacks units for some of its ${miners.length} miners`;
+  if (round <= ledger.common.newestRound) return `round ${round} follows round ${ledger.common.newestRound}`;
   const first = firstNotDue(ledger.common);
   const due = forfeits.find(({ fromRound }) => fromRound < first);
   if (due !== undefined) {
-    return `round ${round} may take back what is not due, from round ${first} on: of ${due.miner} it takes back round ` +
-      `${due.fromRound}`;
+    return `round ${round} takes back the pay of ${due.miner} from round ${due.fromRound} on, ` +
+      `but all before round ${first} has vested`;
   }
   const other = ledger.open.find((step) => step.round !== round);
   if (other !== undefined) {
-    return `step ${other.step} of round ${other.round} must be in its report: this is of round ${round}`;
+    return `the report of round ${round} comes before that of round ${other.round}, which has step ${other.step}`;
   }
   const problem = ledger.isWhole ? unitsProblem(ledger, entry) : null;
   if (!ledger.isWhole) ledger.unproven += 1;
@@ -181,7 +184,7 @@ function takeRound(ledger: Ledger, entry: RoundEntry): string | null {
 
 const booksOf = ({ common, ofValidators }: Ledger): WorkBook[] => [common, ...ofValidators.values()];
 
-/** The next report says so too, but a hub may end before it. */
+/** The next report says so too, but an orchestrator may end before it. */
 function takeLeft(ledger: Ledger, { node, isExpelled }: Extract<LogEntry, { type: "left" }>): void {
   if (isExpelled !== true) return;
   const round = Math.max(0, ledger.common.newestRound);
@@ -193,27 +196,29 @@ function unitsProblem(ledger: Ledger, entry: RoundEntry): string | null {
   for (const [i, miner] of miners.entries()) {
     const quality = ledger.qualities.get(miner) ?? 1;
     const stated = entry.qualities?.[i] ?? 1;
-    if (stated !== quality) return `round ${round} must count ${quality} of the units of ${miner}: it counts ${stated}`;
+    if (stated !== quality) return `round ${round} counts ${stated} of ${miner}'s units instead of ${quality}`;
     const credits = creditsOf(ledger, { entry, miner });
     if (credits.includes(units[i]!)) continue;
-    return `round ${round} must credit ${miner} with what it earned in the round's steps, ${credits[0] ?? 0}: it has ${
+    return `round ${round} credits ${miner} not with its earnings in the round's steps, ${credits[0] ?? 0}, but with ${
       units[i]
     }`;
   }
   return null;
 }
 
-/** What the miner may be credited with for the round's steps: from the first one on, or after it lost what it had earned before. */
+/**
+ * The possible credits of a miner for the round's steps: from the first one on, or after it lost its earlier earnings.
+ */
 function creditsOf({ open, qualities }: Ledger, { entry, miner }: { entry: RoundEntry; miner: NodeId }): number[] {
   const quality = qualities.get(miner) ?? 1;
   const share = entry.halved.includes(miner) ? shareOfHalved : 1;
   const ofSteps = open.map((step) => step.units.get(miner) ?? 0);
-  return ofSteps.map((_, first) => share * sumFrom(ofSteps, first) * quality); // as the hub multiplies them
+  return ofSteps.map((_, first) => share * sumFrom(ofSteps, first) * quality); // in the orchestrator's order
 }
 
 const shareOfHalved = 0.5;
 
-/** In the order of the values, as the hub adds them. */
+/** In the order of the values, like the orchestrator. */
 function sumFrom(values: readonly number[], first: number): number {
   let sum = 0;
   for (let i = first; i < values.length; i++) sum += values[i]!;
@@ -222,7 +227,7 @@ function sumFrom(values: readonly number[], first: number): number {
 
 function takeTrial(ledger: Ledger, entry: TriedEntry): string | null {
   const { round, base, tokens, miners, losses, recovery = 0, keepsShares = false } = entry;
-  if (losses.length !== miners.length) return `the trial of round ${round} must have a loss for each of its miners`;
+  if (losses.length !== miners.length) return `the evaluation of round ${round} lacks a loss for some of its miners`;
   const problem = endsProblem(entry);
   if (problem !== null) return problem;
   const found = payloadQualities({ base, tokens, losses: losses.map((loss) => loss ?? Infinity) });
@@ -234,17 +239,19 @@ function takeTrial(ledger: Ledger, entry: TriedEntry): string | null {
 function takeVerdict(ledger: Ledger, entry: VerdictEntry): string | null {
   const { miner, round, innovationError, lossError, tolerance, passed, validator, task, gradient } = entry;
   if (!(tolerance > 0 && tolerance <= 1)) {
-    return `the verdict on ${task} must have a tolerance between 0 and 1: ${tolerance}`;
+    return `the tolerance of the verdict on ${task} must be between 0 and 1, and is ${tolerance}`;
   }
   if (gradient !== undefined) {
     const error = gradientError(gradient);
     if (innovationError !== error || tolerance !== gradientTolerance) {
-      return `the verdict on the gradient of ${task} must state an error of ${error} and a tolerance of ` +
-        `${gradientTolerance}: they are ${innovationError} and ${tolerance}`;
+      return `the verdict on the gradient of ${task} states an error of ${innovationError} and a tolerance of ` +
+        `${tolerance} instead of ${error} and ${gradientTolerance}`;
     }
   }
   const isWithin = innovationError <= tolerance && (lossError === null || lossError <= tolerance);
-  if (passed !== isWithin) return `the verdict on ${task} must be ${isWithin ? "passed" : "failed"} by its own numbers`;
+  if (passed !== isWithin) {
+    return `the verdict on ${task} contradicts its own numbers, by which it ${isWithin ? "passed" : "failed"}`;
+  }
   const unproven = proofProblem(entry);
   if (unproven !== null) return unproven;
   if (passed) return null;
@@ -257,7 +264,7 @@ function takeVerdict(ledger: Ledger, entry: VerdictEntry): string | null {
   return null;
 }
 
-/** The scores that follow now. */
+/** The current scores. */
 export function scoresEntry({ common, ofValidators }: Ledger): ScoresEntry {
   const plain = scoresOf(common);
   const differing = [...ofValidators].toSorted(([a], [b]) => a < b ? -1 : 1).flatMap(([validator, book]) => {
@@ -271,7 +278,7 @@ export function scoresEntry({ common, ofValidators }: Ledger): ScoresEntry {
 
 function scoresProblem(ledger: Ledger, entry: ScoresEntry): string | null {
   const { round, miners, scores, differing } = scoresEntry(ledger);
-  if (entry.round !== round) return `scores must be of round ${round}: they are of round ${entry.round}`;
+  if (entry.round !== round) return `scores of round ${entry.round} come where those of round ${round} should`;
   const lists = [{ validator: null, miners, scores }, ...differing];
   const stated = [{ ...entry, validator: null }, ...entry.differing];
   for (const [i, list] of lists.entries()) {
@@ -281,11 +288,11 @@ function scoresProblem(ledger: Ledger, entry: ScoresEntry): string | null {
     );
     if (wrong === -1 && other?.miners.length === list.miners.length && other.validator === list.validator) continue;
     const of = list.validator === null ? "" : ` by ${list.validator}`;
-    if (wrong === -1) return `the scores of round ${round}${of} must be those of ${list.miners.length} miners`;
-    return `the score of ${list.miners[wrong]}${of} in round ${round} must be ${list.scores[wrong]}: ` +
-      `it is ${other?.scores[wrong]}`;
+    if (wrong === -1) return `the scores of round ${round}${of} are not those of ${list.miners.length} miners`;
+    return `the score of ${list.miners[wrong]}${of} in round ${round} is ${other?.scores[wrong]} ` +
+      `instead of ${list.scores[wrong]}`;
   }
   return lists.length === stated.length
     ? null
-    : `the scores of round ${round} must differ for ${differing.length} validators`;
+    : `the scores of round ${round} do not differ for ${differing.length} validators`;
 }

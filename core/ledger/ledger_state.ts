@@ -1,8 +1,8 @@
 /**
- * What of a log's entries later ones depend on: the open round's steps, and the books of pay.
+ * The state from a log's entries that later ones depend on: the open round's steps, and the books of pay.
  *
- * Owns the state, its form in a log of several files, and what a run takes up that has the log alone. Out of scope: the rules that
- * change it (ledger.ts).
+ * Owns the state, its form in a log of several files, and what a run resumes from the log alone. Out of scope: the
+ * rules that change it (ledger.ts).
  */
 
 import type { NodeId } from "../ids.ts";
@@ -13,13 +13,13 @@ import type { Pledges } from "./pledges.ts";
 export interface Ledger extends Pledges {
   nextStep: number;
   isWhole: boolean; // all steps of the open round are known
-  forwardUnits: readonly number[] | null; // of each stage, as the log's steps say; null: they have not said so
+  forwardUnits: readonly number[] | null; // of each stage, from the log's steps; null: not stated yet
   open: { readonly step: number; readonly round: number; readonly units: Map<NodeId, number> }[]; // paid units, of the open round's closed steps
-  readonly common: WorkBook; // reports and expulsions
+  readonly common: WorkBook; // reports and bans
   readonly ofValidators: Map<NodeId, WorkBook>; // with their own verdicts; they share the rounds of `common`
-  readonly qualities: Map<NodeId, number>; // shares below 1, by the last trials
+  readonly qualities: Map<NodeId, number>; // shares below 1, by the last leave-one-in evaluations
   recovery: number; // of these with each round
-  unproven: number; // reports that could not be recomputed, because steps before them are lost
+  unproven: number; // reports that could not be recomputed, because earlier steps are lost
 }
 
 export function openLedger(): Ledger {
@@ -39,13 +39,13 @@ export function openLedger(): Ledger {
   };
 }
 
-/** What the log says was reported, for a process that has no journal of its predecessor. */
+/** The log's reports, for a process without its predecessor's journal. */
 export interface PastRounds {
   readonly reports: readonly RoundReport[]; // those that may still count, the oldest first
   readonly expelled: readonly NodeId[];
 }
 
-/** What a process takes up that has the log alone, without its predecessor's journal. */
+/** For a process that has the log alone, without its predecessor's journal. */
 export function pastRounds({ common: { rounds, withheld, endedRound } }: Ledger): PastRounds {
   const reports = [...rounds].toSorted(([a], [b]) => a - b)
     .map(([round, units]) => ({ round, units, isLast: round === endedRound }));

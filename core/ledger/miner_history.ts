@@ -1,6 +1,6 @@
 /**
- * One node's part in a run, gathered from the entries of its log: what was checked, what it earned in each round, what was held
- * against it, and what its pathways say about its effect on the loss.
+ * One node's part in a run, gathered from the entries of its log: its checks, its earnings in each round, its
+ * penalties, and its effect on the loss by its pathways.
  *
  * Owns the gathering. Out of scope: sentences (cli/observe/ledger/explain_text.ts).
  */
@@ -19,14 +19,14 @@ export interface RoundEarnings {
   readonly earned: number; // units in these steps
   readonly unpaidSteps: number; // in which its work did not count
   readonly credited: number; // units in the round's report
-  isDue: boolean; // so it counts in scores: core/score/work_score.ts
-  isForfeited: boolean; // a later report took the units back before they were due
+  isDue: boolean; // vested, so it counts in scores: core/score/work_score.ts
+  isForfeited: boolean; // a later report took the units back before they vested
   readonly isHalved: boolean;
-  readonly quality: number; // share of the units that counts, by its last trial
+  readonly quality: number; // share of the units that counts, by its last leave-one-in evaluation
   readonly isExpelled: boolean; // by its end
-  score: number | null; // after the round, by reports and expulsions
+  score: number | null; // after the round, by reports and bans
   shareOfScores: number | null;
-  readonly withheldBy: NodeId[]; // validators that pay it nothing, as they found it wrong
+  readonly withheldBy: NodeId[]; // validators that pay it nothing because they found it wrong
 }
 
 export type HistoryEvent = Extract<
@@ -36,12 +36,12 @@ export type HistoryEvent = Extract<
 
 export interface MinerHistory {
   readonly node: NodeId;
-  readonly seen: Map<NodeId, "miner" | "validator" | null>; // everyone in the log; null: its role is not
+  readonly seen: Map<NodeId, "miner" | "validator" | null>; // everyone in the log; null: its role is unknown
   readonly events: HistoryEvent[]; // about the node, or by it
   readonly rounds: RoundEarnings[];
   readonly stages: Map<NodeId, StageIndex>;
   isExpelled: boolean;
-  end: { readonly score: number; readonly shareOfScores: number } | null; // when the run ended and all was due
+  end: { readonly score: number; readonly shareOfScores: number } | null; // when the run ended and all pay vested
   isEnding: boolean; // the next scores are those
   steps: StepEntry[]; // of the open round
   clasp: ClaspBook | null; // null: no step yet
@@ -79,7 +79,7 @@ export function takeIntoHistory(history: MinerHistory, entry: LogEntry): void {
       history.steps = [];
       return;
     case "begun":
-      if (!entry.isJournaled) history.steps = []; // the open round is done again
+      if (!entry.isJournaled) history.steps = []; // the open round is repeated
       return;
     case "round":
       return takeRound(history, entry);
@@ -106,9 +106,12 @@ export function takeIntoHistory(history: MinerHistory, entry: LogEntry): void {
 
 const isDueAfter = (round: number, newest: number): boolean => round <= newest - roundsUntilDue;
 
-const mostLoss = 30; // nats per token; a guess among 10^13 tokens
+const mostLoss = 30; // nats per token: a guess among 10^13 tokens
 
-/** Losses count as differences from their step's mean: they fall from step to step, and a miner may do more in some than in others. */
+/**
+ * Losses count as differences from their step's mean, because they fall from step to step, and a miner may do more in
+ * some than in others.
+ */
 function takeStep(history: MinerHistory, entry: StepEntry): void {
   const { pathways, miners, loss: reference } = entry;
   history.steps.push(entry);

@@ -1,17 +1,18 @@
 /**
- * What the log says in advance and must keep to: the key of a round's draws, and that miners commit to each round once.
+ * The log's commitments that later entries must match: the key of a round's random sampling, and miners' single
+ * commitment to each round.
  */
 
 import { sha256 } from "../sha256.ts";
 import type { CommittedEntry, DrawsEntry, LogEntry } from "./entry.ts";
 
 export interface Pledges {
-  draws: { readonly round: number; readonly hash: string } | null; // of the open round; null: the log does not say
-  drawsProven: number; // keys that were revealed as they had been committed to
+  draws: { readonly round: number; readonly hash: string } | null; // of the open round; null: the log does not state it
+  drawsProven: number; // keys that matched their commitments when revealed
   committedRound: number | null; // newest that miners committed to; null: none in what was read
 }
 
-/** A round that goes back to its first step says the same again. */
+/** A round that returns to its first step repeats the same commitment. */
 export function takeDraws(
   ledger: Pledges,
   { round, hash, hasBegun }: DrawsEntry & { hasBegun: boolean },
@@ -19,9 +20,9 @@ export function takeDraws(
   const { draws } = ledger;
   ledger.draws = { round, hash };
   if (draws?.round === round) {
-    return draws.hash === hash ? null : `the draws of round ${round} must have the key that was committed to before`;
+    return draws.hash === hash ? null : `the draws of round ${round} do not have the key that was committed to before`;
   }
-  return hasBegun ? `the draws of round ${round} must be committed to before its first step` : null;
+  return hasBegun ? `the draws of round ${round} are committed to after its first step` : null;
 }
 
 /** The key is revealed. */
@@ -29,7 +30,7 @@ export function takeKey(ledger: Pledges, { round, draws: key }: Extract<LogEntry
   const { draws } = ledger;
   if (draws === null || draws.round !== round - 1) return null; // a log of an earlier version, or one with lost lines
   if (sha256(key) !== draws.hash) {
-    return `the key of the draws of round ${round - 1} must be the one that was committed to`;
+    return `the key of the draws of round ${round - 1} is not the one that was committed to`;
   }
   ledger.drawsProven += 1;
   return null;
@@ -40,8 +41,8 @@ export function takeCommitments(ledger: Pledges, { round, miners }: CommittedEnt
   const before = ledger.committedRound;
   ledger.committedRound = round;
   if (before !== null && round <= before) {
-    return `commitments to round ${round} must come before those to round ${before}`;
+    return `commitments to round ${round} come after those to round ${before}`;
   }
   const isOnce = new Set(miners).size === miners.length;
-  return isOnce ? null : `the commitments to round ${round} must have each miner once`;
+  return isOnce ? null : `the commitments to round ${round} name a miner twice`;
 }

@@ -11,7 +11,7 @@ import type { HubMessage, LoadingPart, NodeMessage, ParameterSource, Peer } from
 import type { Slice, WeightedPayload } from "../protocol/merge_messages.ts";
 import type { Notice } from "../protocol/notice.ts";
 
-/** A task's place in the gradient and what is needed to repeat it. */
+/** A task of the gradient and the inputs needed to repeat it. */
 export interface LoggedTask {
   readonly task: TaskId;
   readonly direction: Direction;
@@ -37,11 +37,14 @@ export type MinerWork =
     readonly input: BlobRef;
     readonly second: BlobRef | null;
   }
-  /** The squared norm of the accumulated gradient; with `replay`, of a gradient made anew from these tasks. */
+  /** The squared norm of the accumulated gradient; with `replay`, of a gradient recomputed from these tasks. */
   | { readonly type: "sealGradients"; readonly replay: readonly LoggedTask[] | null }
   | { readonly type: "applyStep"; readonly learningRate: number; readonly gradientScale: number }
   | { readonly type: "zeroGradients" }
-  /** Copies the parameters as they are; `uploadState` stores how far they are from the round's start, beside the device's work. */
+  /**
+   * Copies the parameters as they are; `uploadState` stores their difference from the round's start, beside the
+   * device's work.
+   */
   | { readonly type: "copyState"; readonly round: number; readonly step: number }
   | { readonly type: "uploadState"; readonly round: number; readonly step: number }
   | { readonly type: "formPayload"; readonly slices: readonly Slice[] }
@@ -94,8 +97,8 @@ export type MinerRecord =
   | { type: "roundMerged"; round: number; parameters: string }
   | { type: "refused"; code: string; detail: string }
   | { type: "uploadFailed"; round: number; upload: RefusedUpload } // for a merge
-  | { type: "handingIn"; round: number; mostMs: number } // leaves after the merge that takes its work, or after that time
-  | { type: "handedIn"; round: number; isMerged: boolean } // false: the time was over
+  | { type: "handingIn"; round: number; mostMs: number } // leaves after the merge of its work, or after this time
+  | { type: "handedIn"; round: number; isMerged: boolean } // false: the time ran out
   | Notice
   | { type: "stopped"; finished: boolean; reason: string };
 
@@ -105,7 +108,7 @@ export type MinerEffect =
     readonly type: "send";
     readonly message: NodeMessage;
     readonly attachments: readonly BlobRef[];
-    readonly signs?: Subject; // what it is about; the shell signs it
+    readonly signs?: Subject; // its subject; the shell signs it
   }
   | { readonly type: "release"; readonly refs: readonly BlobRef[] }
   | { readonly type: "perform"; readonly job: number; readonly work: MinerWork }

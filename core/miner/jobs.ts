@@ -1,6 +1,4 @@
-/**
- * Each queued job's request to the device and what its result means for the hub.
- */
+/** Each queued job's request to the device, and the answer to the orchestrator from its result. */
 
 import { assert, present, unreachable } from "../assert.ts";
 import type { Fault } from "../fault.ts";
@@ -36,8 +34,8 @@ export function workOf(state: MinerState, job: Job): MinerWork {
 }
 
 /**
- * Null if the accumulated tasks are the ones that count; otherwise those that count, from the log, in the hub's order. One that is
- * not in the log was named ahead and then cancelled: the hub will ask again.
+ * Null if the accumulated tasks are the ones that count; otherwise those that count, from the log, in the
+ * orchestrator's order. One that is not in the log was announced and then cancelled: the orchestrator will ask again.
  */
 function replayFor(state: MinerState, tasks: readonly TaskId[]): LoggedTask[] | null {
   const byTask = new Map(state.log.map((entry) => [entry.task, entry]));
@@ -172,14 +170,14 @@ function stepApplied(state: MinerState, job: Extract<Job, { type: "applyStep" }>
   return [...release(refs), applied];
 }
 
-/** It cannot do its part in a merge; its owner is told of an upload that failed. */
+/** It cannot do its part in a merge; its owner is notified of a failed upload. */
 export function mergeFailed(round: number, fault: Fault): MinerEffect[] {
   const { upload } = fault;
   const told = upload === undefined ? [] : [record({ type: "uploadFailed", round, upload })];
   return [send({ type: "mergeFailed", round, fault }), ...told];
 }
 
-/** Work failed: reports it to the hub, which gives it to another miner. */
+/** Work failed: reports it to the orchestrator, which reassigns it. */
 export function jobFailed(state: MinerState, options: { job: Job; fault: Fault }): MinerEffect[] {
   const { job, fault } = options;
   switch (job.type) {

@@ -1,9 +1,11 @@
 /**
- * How a miner leaves when it is asked to stop. It first does what others wait for: the open step that it has delivered results in,
- * the merge that has begun, and parameters that it is asked for. Meanwhile it takes no task of a later step.
+ * How a miner leaves when it is asked to stop. It first finishes what others wait for: the open step in which it
+ * delivered results, the merge that has begun, and parameters that it was asked for. Meanwhile it takes no task of a
+ * later step.
  *
- * It also asks the hub whether it may go. If most of its stage's work of the round would leave with it, the hub ends the round, and
- * the miner stays until the merge has taken its work. Both waits have a limit, and without a link or a device it leaves at once.
+ * It also asks the orchestrator whether it may go. If most of its stage's work of the round would leave with it, the
+ * orchestrator ends the round, and the miner stays until the merge has taken its work. Both waits have a limit, and
+ * without a link or a device it leaves at once.
  */
 
 import type { LeaveAnswered, RunTask } from "../protocol/message.ts";
@@ -41,11 +43,13 @@ export function onLeaveAnswered(
   return [record({ type: "handingIn", round, mostMs: mostHandInMs })];
 }
 
-/** The hub will hand the task to another when the miner has left. A miner that is needed has to finish the open step. */
+/**
+ * The orchestrator will reassign the task when the miner has left. A miner that is needed must finish the open step.
+ */
 export const isTooLate = ({ leaving }: MinerState, { step }: Pick<RunTask, "step">): boolean =>
   leaving?.answer === "free" && step > (leaving.step ?? -1);
 
-/** Leaves as soon as nothing is owed, or at the deadline. */
+/** Leaves as soon as nothing is pending, or at the deadline. */
 export function leaveWhenDone(state: MinerState, { stop, nowMs }: { stop: LeaveWith; nowMs: number }): MinerEffect[] {
   const { leaving, phase, round } = state;
   if (leaving === null || phase === "stopped") return [];
@@ -66,7 +70,7 @@ function owes(state: MinerState): boolean {
     [...side.values()].some(({ type }) => type === "uploadState");
 }
 
-/** Others use what it has delivered in the step, which has not closed. */
+/** Others use its results in the step, which has not closed. */
 function isInStep({ delivered, leaving, openStep, closedStep }: MinerState): boolean {
   return openStep !== null && openStep === leaving?.step && openStep !== closedStep &&
     delivered.step === openStep && delivered.hashes.size > 0;

@@ -1,9 +1,9 @@
 /**
- * The miner: receives work from the hub, does it in order, answers. It decides nothing about the run.
+ * The miner: receives work from the orchestrator, does it in order, answers. It decides nothing about the run.
  *
- * Device work is a first-in-first-out queue, so a step header takes effect after the tasks before it and before those after it.
- * When the tasks that count differ from the tasks it accumulated (a lease had expired meanwhile), the gradient is made anew
- * from its log: the same code a validator uses to repeat a step.
+ * Device work is a first-in-first-out queue, so a step header takes effect between the tasks before it and those after
+ * it. If the tasks that count differ from the tasks it accumulated (a lease had expired), the gradient is recomputed
+ * from its log, by the code with which a validator repeats a step.
  */
 
 import { assert, unreachable } from "../assert.ts";
@@ -31,10 +31,10 @@ export const miner: Machine<MinerState, MinerEvent, MinerEffect> = {
     return phase === "stopped" || earliest === Infinity ? null : earliest;
   },
   assertInvariants(state) {
-    assert(new Set(state.log.map((entry) => entry.task)).size === state.log.length, "A task must be in the log once");
+    assert(new Set(state.log.map((entry) => entry.task)).size === state.log.length, "a task is in the log once");
     assert(
       state.running !== null || state.queue.length === 0 || state.phase !== "joined",
-      "An idle device must have no queue",
+      "an idle device has no queue",
     );
   },
 };
@@ -64,11 +64,11 @@ function take(state: MinerState, event: MinerEvent, nowMs: number): MinerEffect[
   }
 }
 
-/** A new session: requests of the last one are void, results stay until the hub decides otherwise. */
+/** A new session: requests of the last one are void, results stay until the orchestrator decides otherwise. */
 function join(state: MinerState): MinerEffect[] {
   const queued = state.queue.flatMap(refsOf);
   state.queue.length = 0;
-  for (const [id, { type }] of state.side) if (type !== "uploadState") state.side.delete(id); // nobody asks for a state again
+  for (const [id, { type }] of state.side) if (type !== "uploadState") state.side.delete(id); // not requested again
   if (state.running !== null) state.running.isUntold = true;
   state.phase = "joining";
   const { adapter, listens } = state;
@@ -132,7 +132,7 @@ function dropWork(state: MinerState): MinerEffect[] {
   return release(queued);
 }
 
-/** Anything else was meant for the previous session; the hub repeats requests still wanted after the welcome. */
+/** Everything else was meant for the previous session; the orchestrator repeats requests after the welcome. */
 const beforeWelcome: ReadonlySet<HubMessage["type"]> = new Set(["welcome", "reject", "stop"]);
 
 function onMessage(
@@ -190,7 +190,7 @@ function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask 
   }
 }
 
-/** Whatever the reason to load: what the hub is to be shown of the rounds before stays, and is copied before. */
+/** Whatever the reason to load: states of earlier rounds that the orchestrator asked for stay, and are copied first. */
 function onAssign(state: MinerState, message: Assign): MinerEffect[] {
   if (state.config === null) return [];
   const { shown, unsent } = state;
@@ -203,7 +203,7 @@ function onAssign(state: MinerState, message: Assign): MinerEffect[] {
   const { stage, round, source, peers } = message;
   state.stage = stage;
   state.round = round;
-  if (state.leaving !== null) state.leaving.answer = "free"; // its work of the round does not count any more
+  if (state.leaving !== null) state.leaving.answer = "free"; // its work of the round no longer counts
   const { config, layersOfStages } = state;
   state.queue.push({
     type: "loadStage",
@@ -222,7 +222,7 @@ function onRunTask(state: MinerState, options: { message: RunTask; segments: rea
   if (input === undefined || segments.length !== wanted || message.stage !== state.stage) {
     const wrong = fault(
       "badBlob",
-      `Cannot run ${message.task} as it must come with ${wanted} segments for this node's stage`,
+      `Cannot run ${message.task}: this node's stage needs ${wanted} segments for it`,
     );
     return [...release(segments), send({ type: "taskFailed", task: message.task, fault: wrong })];
   }
@@ -253,7 +253,7 @@ function startNext(state: MinerState): MinerEffect[] {
     const job = state.queue.shift();
     if (job === undefined) break;
     if (job.type === "applyMerge" && state.merged?.round === job.round + 1) {
-      effects.push(send(state.merged)); // done already: the answer was lost with its session
+      effects.push(send(state.merged)); // already done: the answer was lost with its session
       continue;
     }
     if (job.type === "applyStep" && job.tasks > 0 && job.tasks !== state.log.length) {
@@ -271,7 +271,7 @@ function startNext(state: MinerState): MinerEffect[] {
 function miscounted({ step, tasks }: Extract<Job, { type: "applyStep" }>, accumulated: number): Fault {
   return fault(
     "staleResult",
-    `Cannot take step ${step} as it must count the ${accumulated} tasks of the gradient: its header counts ${tasks}`,
+    `Cannot take step ${step}: its header counts ${tasks} tasks, and the gradient has ${accumulated}`,
   );
 }
 
@@ -286,7 +286,7 @@ function onWorkDone(state: MinerState, event: Extract<MinerEvent, { type: "workD
   return release([...(output === null ? [] : [output]), ...refsOf(running.job), ...running.held]);
 }
 
-/** Reports progress only for the load still wanted: an obsolete one runs to its end unreported. */
+/** Reports progress only of the current load: an obsolete one runs to its end unreported. */
 function onLoadProgressed(
   { running, stage, round }: MinerState,
   { part, bytes }: Extract<MinerEvent, { type: "loadProgressed" }>,
@@ -300,7 +300,7 @@ function onLoadProgressed(
   ];
 }
 
-/** Drops what the hub asked in a session that is over. */
+/** Drops answers to requests of an earlier session. */
 function told(running: RunningJob, effects: MinerEffect[]): MinerEffect[] {
   return running.isUntold ? effects.filter((effect) => effect.type !== "send") : effects;
 }

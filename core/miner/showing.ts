@@ -1,6 +1,6 @@
 /**
- * Parameters that the hub wants to be shown: an upload that fails is tried again, and what may have been lost with its session is
- * said again, while the hub may still wait for it, that is until the end of the next round.
+ * Opened parameters that the orchestrator asked for: a failed upload is retried, and messages that may have been lost
+ * with their session are repeated, as long as the orchestrator may wait for them, until the end of the next round.
  *
  * Out of scope: the copies themselves (cli/node/stages/state_copies.ts).
  */
@@ -15,16 +15,16 @@ const retryMs = 5_000;
 /** The parameters are in the store. */
 export function sayShown(state: MinerState, shown: StateShown): MinerEffect[] {
   state.shown = [...state.shown.filter(({ round }) => round >= shown.round - 1), shown];
-  return state.phase === "joined" ? [send(shown)] : []; // else sent with the answer to the welcome
+  return state.phase === "joined" ? [send(shown)] : []; // otherwise sent with the answer to the welcome
 }
 
 /**
- * The hub waits for these steps of the open round. Of one that this miner was never asked for the header was lost with its session,
- * and it has applied nothing since.
+ * The orchestrator waits for these steps of the open round. If this miner was never asked for one, its header was lost
+ * with the session, and it has applied nothing since.
  */
 export function copyMissed(state: MinerState, steps: readonly number[]): void {
   const { round, countedStep, running, side, shown, unsent } = state;
-  if (running?.job.type === "applyMerge") return; // the round's parameters go
+  if (running?.job.type === "applyMerge") return; // the round's parameters are being replaced
   const known = [...shown, ...unsent, ...side.values(), ...(running === null ? [] : [running.job])];
   for (const step of steps) {
     const isKnown = known.some((each) =>
@@ -46,10 +46,10 @@ export function noteUnsent(
 export function retryUploads(state: MinerState, nowMs: number): MinerEffect[] {
   if (state.retryAtMs === null || nowMs < state.retryAtMs) return [];
   state.retryAtMs = null;
-  return state.phase === "joined" ? uploadAgain(state) : []; // else with the answer to the welcome
+  return state.phase === "joined" ? uploadAgain(state) : []; // otherwise with the answer to the welcome
 }
 
-/** What a broken link, or a hub that was down, may have kept from it. */
+/** Repeats what a broken link or a stopped orchestrator may have kept from it. */
 export const showAgain = (state: MinerState): MinerEffect[] => [
   ...state.shown.map((shown) => send(shown)),
   ...uploadAgain(state),

@@ -1,9 +1,10 @@
 /**
- * What a miner signs: at each step what it delivered and the gradient it confirms, at each merge its payload and all its steps.
+ * What a miner signs: at each step its results and the gradient that it commits, at each merge its payload and all its
+ * steps.
  *
- * Owns the hashes of the open step's results and the chain over the steps of an assignment. Both begin anew with an assignment, as
- * the miner's parameters do, and the hub does the same (core/orchestrator/step/receipts.ts). Invariant: the chain grows when a
- * header counts the step, by what the confirmation signed last.
+ * Owns the hashes of the open step's results and the chain over the steps of an assignment. Both restart with an
+ * assignment, as the miner's parameters do, and the orchestrator does the same (core/orchestrator/step/receipts.ts).
+ * Invariant: the chain grows when a header counts the step, by what the last commitment signed.
  */
 
 import type { BlobRef } from "../ids.ts";
@@ -14,7 +15,7 @@ import { present } from "../assert.ts";
 import type { MinerEffect, MinerResult } from "./event.ts";
 import type { Job, MinerState } from "./state.ts";
 
-/** A result is on its way to the hub. */
+/** A result is on its way to the orchestrator. */
 export function noteDelivered(
   state: MinerState,
   { job: { task, step, direction, input, second }, result: { output, losses } }: {

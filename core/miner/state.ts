@@ -59,14 +59,14 @@ export interface MinerState {
   countedStep: number | null; // of the last header that counted tasks of this assignment
   merged: MergeApplied | null; // the last merge's answer, in case it is requested again
   shown: StateShown[]; // of this round and the one before, in case they were lost with their session
-  unsent: { readonly round: number; readonly step: number }[]; // states to be shown whose upload failed
+  unsent: { readonly round: number; readonly step: number }[]; // states to be opened whose upload failed
   retryAtMs: number | null; // of these
   isLinked: boolean;
-  openStep: number | null; // the last one of this assignment that it got a task of
-  closedStep: number | null; // the last one that it got a header of
+  openStep: number | null; // the last one with a task for this assignment
+  closedStep: number | null; // the last one with a header
   isMerging: boolean;
   leaving: Leaving | null;
-  isRamping: boolean; // began with empty moments and with parameters that are already trained
+  isRamping: boolean; // began with empty moments and with trained parameters
   localSteps: number;
   readonly queue: Job[];
   running: RunningJob | null;
@@ -79,12 +79,12 @@ export interface MinerState {
   sealedLink: ChainLink | null; // the next one, once a header counts the step
 }
 
-/** It has been asked to stop, and leaves as soon as it owes nothing: leaving.ts. */
+/** The miner was asked to stop, and leaves as soon as nothing is pending: leaving.ts. */
 export interface Leaving {
   readonly reason: string;
-  readonly step: number | null; // the open one then
+  readonly step: number | null; // the open one at that time
   untilMs: number;
-  answer: "awaited" | "free" | "needed"; // by the hub
+  answer: "awaited" | "free" | "needed"; // by the orchestrator
   readonly round: number;
 }
 
@@ -98,7 +98,7 @@ export interface RunningJob {
   readonly id: number;
   readonly job: Job;
   isObsolete: boolean; // its stage was dropped: the result is discarded
-  isUntold: boolean; // requested in a session that is over: the result is booked, the hub asks again
+  isUntold: boolean; // requested in an earlier session: the result is booked, the orchestrator asks again
   readonly held: BlobRef[]; // log segments it may still read although the log was dropped
 }
 

@@ -1,9 +1,9 @@
 /**
- * What crosses each boundary of a run. A boundary has the number of the stage that receives, 1 to K - 1, and the run's codec,
- * unless `pipeline.boundaries` names another for it: "1=q4block:64, 3=none" is four-bit codes of 64 values between the first two
- * stages, and the whole residual stream before the fourth.
+ * What crosses each boundary of a run. A boundary is numbered by its receiving stage, 1 to K - 1, and has the run's
+ * codec unless `pipeline.boundaries` names another: "1=q4block:64, 3=none" means four-bit codes of 64 values between
+ * the first two stages, and the whole residual stream before the fourth.
  *
- * Owns that text's meaning, and what is wrong with it. Bytes and arithmetic are in core/codec.
+ * Owns that text's meaning and its checks. Bytes and arithmetic are in core/codec.
  */
 
 import { type Codec, defaultGradientBits } from "../codec/codec_names.ts";
@@ -17,20 +17,20 @@ interface NamedBoundary {
   readonly bottleneckWidth: number | null; // null: the run's
 }
 
-/** Of a text with the form of `boundariesPattern`. */
+/** Parses a text that matches `boundariesPattern`. */
 function namedBoundaries(text: string): NamedBoundary[] {
   if (text === "") return [];
   return text.split(/,? |,/).map((part) => {
     const [boundary, codec, width] = part.split(/[=:]/);
     return {
       boundary: Number(boundary),
-      codec: codec as Codec, // the form has no others
+      codec: codec as Codec, // the pattern allows no others
       bottleneckWidth: width === undefined ? null : Number(width),
     };
   });
 }
 
-/** What is wrong with the named boundaries of a run, or null. */
+/** The problem of a run's named boundaries, or null. */
 export function boundariesProblem({ model, pipeline }: Pick<ModelPlan, "model" | "pipeline">): string | null {
   const named = namedBoundaries(pipeline.boundaries ?? "");
   const numbers = named.map(({ boundary }) => boundary);

@@ -1,9 +1,9 @@
 /**
- * The parameters a run starts from.
+ * The initial parameters of a run.
  *
- * Owns the rule: a value depends only on (seed, tensor name, index), so a tensor starts the same however the model is cut
- * into stages, and every miner can make its own. Integers and correctly rounded operations only (no log, no cos): the same
- * bits on every machine. Padding stays zero.
+ * Owns the rule: a value depends only on (seed, tensor name, index), so a tensor starts the same however the model is
+ * cut into stages, and every miner can compute its own. Integers and correctly rounded operations only (no log, no
+ * cos): the same bits on every machine. Padding stays zero.
  */
 
 import { unreachable } from "../assert.ts";
@@ -24,7 +24,7 @@ export function initialParameters(table: ParameterTable, seed: number): Float32A
   return parameters;
 }
 
-/** A part of the same vector: its values from `first` on, as many as `values` takes, which are zero before. */
+/** A part of the same vector: its values from `first` on, as many as `values` holds, which must be zero before. */
 export function fillInitial(
   table: ParameterTable,
   { seed, first }: { seed: number; first: number },

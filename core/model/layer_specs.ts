@@ -6,13 +6,13 @@ import { type ParameterTable, parameterTable, type StageSpec } from "./spec.ts";
 export interface LayerSpec {
   readonly spec: StageSpec;
   readonly table: ParameterTable;
-  /** Where its tensors lie in the whole stage's vector, and in its own. */
+  /** Where its tensors are in the whole stage's vector, and in its own. */
   readonly places: readonly { readonly from: number; readonly to: number; readonly size: number }[];
 }
 
-/** Between them the residual stream crosses as it is, so together they compute the stage's own bits. */
+/** The residual stream crosses unchanged between them, so together they compute the stage's bits. */
 export function layerSpecs(whole: StageSpec): LayerSpec[] {
-  const vocabSize = whole.wireOut?.vocabSize; // the last layer passes on the ids that the first one is given
+  const vocabSize = whole.wireOut?.vocabSize; // the last layer passes on the ids that the first one receives
   const inner: WireSpec = {
     codec: "none",
     width: whole.model.width,

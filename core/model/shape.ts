@@ -1,8 +1,8 @@
 /**
- * The numbers of a run that decide what the model is and how it is cut into stages.
+ * The numbers of a run that determine the model and its division into stages.
  *
- * Owns: the shape. core/config makes knobs of these (default, unit, limits) and checks that a model with them can be built, so
- * config knows the model and the model does not know config.
+ * Owns: the shape. core/config makes knobs of these (default, unit, limits) and checks that a model with them can be
+ * built, so config knows the model and the model does not know config.
  */
 
 import type { Codec, GradientBits } from "../codec/codec_names.ts";
@@ -23,9 +23,9 @@ export interface PipelineShape {
   stages: number; // K
   codec: Codec;
   bottleneckWidth: number; // r, values per token on the wire (bottleneck codecs)
-  gradientBits?: GradientBits; // of gradients on wires of codes; left out: 8
-  sideWidth?: number; // k, values that each later stage keeps of every token (side.ts); left out: 0, none
-  boundaries?: string; // boundaries with another codec (boundaries.ts); left out: none
+  gradientBits?: GradientBits; // of gradients on wires with codes; absent: 8
+  sideWidth?: number; // k, width of the token side embedding of later stages (side.ts); absent: 0, none
+  boundaries?: string; // boundaries with another codec (boundaries.ts); absent: none
 }
 
 /** The part of a run's configuration that its stages depend on. */

@@ -1,10 +1,10 @@
 /**
- * What a stage that receives a wire may keep of each token besides: a few values from a table of its own, widened to the residual
- * stream and added to it, so that the wire need not carry what the token's id already tells (as MAPL's anchors,
- * arXiv 2606.05484, and unlike the frozen table of protocol models, arXiv 2506.01260, learned).
+ * The token side embedding of a stage that receives a wire: a few learned values per token from a table of its own,
+ * widened to the residual stream and added to it, so that the wire need not carry what the token's id determines (like
+ * MAPL's anchors, arXiv 2606.05484; unlike the frozen table of protocol models, arXiv 2506.01260).
  *
- * Owns the names and shapes of its two matrices. The ids cross with the wire's values (core/codec/wire_ids.ts). What it computes
- * is in gpu/codecs/side.ts and tests/lab/reference/side.ts.
+ * Owns the names and shapes of its two matrices. The ids cross with the wire's values (core/codec/wire_ids.ts). The
+ * computation is in gpu/codecs/side.ts and tests/lab/reference/side.ts.
  */
 
 import type { TensorDraft } from "../tensor.ts";
@@ -14,7 +14,7 @@ export const sideTableName = (index: number) => `model.boundary.${index}.side_ta
 /** (d, k) */
 export const sideName = (index: number) => `model.boundary.${index}.side.weight`;
 
-const streamDeviation = 0.02; // of what is added at the start: that of the model's own embedding
+const streamDeviation = 0.02; // of the initial addition: that of the model's own embedding
 
 export interface SideShape {
   readonly vocabSize: number; // V
@@ -37,5 +37,5 @@ export function sideTensors(index: number, { vocabSize, modelWidth, sideWidth }:
 export const sideFlops = ({ modelWidth, sideWidth }: Pick<SideShape, "modelWidth" | "sideWidth">): number =>
   sideWidth + 2 * modelWidth * sideWidth;
 
-/** Whether a tensor is such a table. */
+/** Whether a tensor is a side embedding's table. */
 export const isSideTable = (name: string): boolean => /^model\.boundary\.\d+\.side_table\.weight$/.test(name);

@@ -1,9 +1,9 @@
 /**
- * What one stage of the model computes, and where each of its tensors lies in the stage's flat parameter vector.
+ * What one stage of the model computes, and where each of its tensors is in the stage's flat parameter vector.
  *
- * Invariants: every tensor starts at a multiple of 64 floats (256 bytes, the largest binding alignment); q, k, v of a layer
- * are adjacent, and so are gate and up, so each group is one matrix for one GEMM; matrices come first, gains last, so weight
- * decay is `offset < decayLength`. Linear weights are stored (out, in), as Hugging Face stores them.
+ * Invariants: every tensor starts at a multiple of 64 floats (256 bytes, the largest binding alignment); q, k, v of a
+ * layer are adjacent, and so are gate and up, so each group is one matrix for one GEMM; matrices come first, gains
+ * last, so weight decay is `offset < decayLength`. Linear weights are stored (out, in), as Hugging Face stores them.
  */
 
 import { assert } from "../assert.ts";
@@ -68,8 +68,8 @@ export function stageSpecs(config: ModelPlan, layersOfStages: readonly number[])
 }
 
 /**
- * The stage's tensors. Scales: 1/sqrt(fan in); outputs into the residual stream divided by sqrt(2 L), as in GPT-2. A codec's
- * tensors stand at its ends, the input and the output.
+ * The stage's tensors. Scales: 1/sqrt(fan in); outputs into the residual stream divided by sqrt(2 L), as in GPT-2. A
+ * codec's tensors are at its ends, the input and the output.
  */
 export function parameterTable(stage: StageSpec): ParameterTable {
   const { wireIn, wireOut, model: { width: d, vocabSize } } = stage;
@@ -93,7 +93,7 @@ export function parameterTable(stage: StageSpec): ParameterTable {
   return layOut(tensors);
 }
 
-/** What the codecs add at both ends of each boundary of a run. */
+/** The codecs' tensors at both ends of each boundary of a run. */
 export function boundaryTensors(config: Pick<ModelPlan, "model" | "pipeline">): TensorDraft[][] {
   return wiresOfRun(config).map((wire, i) => {
     const boundary = boundaryOf(config, { wire, index: i + 1 });
@@ -113,7 +113,7 @@ function receiverTensors(
   ];
 }
 
-/** Floats that a codec adds at both ends of the boundary where it adds most. */
+/** The most floats that a codec adds at both ends of a boundary. */
 export function boundaryParameters(config: Pick<ModelPlan, "model" | "pipeline">): number {
   const floats = boundaryTensors(config).map((tensors) =>
     tensors.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0)
@@ -161,7 +161,7 @@ function layOut(drafts: readonly TensorDraft[]): ParameterTable {
     const padded = Math.ceil(size / alignFloats) * alignFloats;
     assert(
       padded === size || !isMatrix(draft),
-      `Cannot place ${draft.name} as its size must be a multiple of 64: current value is ${size}`,
+      `The size of ${draft.name} must be a multiple of 64, and is ${size}`,
     );
     offset += padded;
     if (isMatrix(draft)) decayLength = offset;

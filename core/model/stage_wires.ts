@@ -1,6 +1,6 @@
 /**
- * The wires that a stage's tasks read and make, by name. Each boundary has two: the wire, forward, and the gradient on it,
- * back. Out of scope: their encoding (core/codec).
+ * The wires that a stage's tasks read and write, by name. Each boundary has two: the wire, forward, and the gradient on
+ * it, back. Out of scope: their encoding (core/codec).
  */
 
 import type { WireDirection } from "../codec/codec.ts";

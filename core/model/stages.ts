@@ -1,12 +1,12 @@
 /**
  * How a model's layers are divided into stages, and what a stage costs per token.
  *
- * Costs are FLOPs of matrices and attention, a multiply-add counted as two. A stage that is not the tail recomputes its forward
- * before its backward unless it had room to keep it; the cost includes the repeat: two forwards and a backward that costs twice
- * a forward. (Pay does not count the repeat: task_flops.ts.) The tail turns around at once and saves one forward, but holds the vocabulary matrix. Equal layer counts are
- * therefore not equal work. Invariants: stages are contiguous, cover every layer once, hold at least one; no stage has more
- * parameters than a 16 GiB device can train, if the number of stages allows it; and no other such split has a cheaper slowest
- * stage.
+ * Costs are FLOPs of matrices and attention, a multiply-add counted as two. A stage other than the tail recomputes its
+ * forward before its backward unless it had room to keep it; the cost includes the repeat: two forwards and a backward
+ * that costs twice a forward. (Pay does not count the repeat: task_flops.ts.) The tail turns around at once and saves
+ * one forward, but holds the vocabulary matrix. So equal layer counts are not equal work. Invariants: stages are
+ * contiguous, cover every layer once, hold at least one; no stage has more parameters than a 16 GiB device can train,
+ * if the number of stages allows it; and no other such split has a cheaper slowest stage.
  */
 
 import { plural } from "../plural.ts";
@@ -23,7 +23,7 @@ export type StageShape = Pick<StageSpec, "model" | "layerCount" | "wireIn" | "wi
 
 export interface StageFlops {
   readonly forward: number; // FLOPs per token of one forward
-  readonly training: number; // FLOPs per token of all that one trained token costs here, recompute included
+  readonly training: number; // FLOPs per token of all computation for one trained token, recompute included
 }
 
 export function stageFlopsPerToken(stage: StageShape): StageFlops {
@@ -50,18 +50,16 @@ function endFlops(d: number, { codec, width, sideWidth = 0 }: WireSpec, end: "se
 }
 
 /**
- * Layers of each stage. Of all splits with the cheapest slowest stage it takes the one with the least sum of squared costs, so
- * the other stages are as even as possible. Fewer layers than stages is our bug here: core/settings/rules.ts has already refused
- * such a configuration with a readable problem.
+ * Layers of each stage. Of all splits with the cheapest slowest stage it takes the one with the least sum of squared
+ * costs, so the other stages are as even as possible. Fewer layers than stages would be our bug: core/settings/rules.ts
+ * refuses such a configuration.
  */
 export function splitLayers(config: ModelPlan): number[] {
   const { layers } = config.model;
   const { stages } = config.pipeline;
   assert(
     stages >= 1 && layers >= stages,
-    `Cannot split the model as every stage needs a layer: current value is ${plural(layers, "layer")} for ${
-      plural(stages, "stage")
-    }`,
+    `every stage needs a layer, but there is ${plural(layers, "layer")} for ${plural(stages, "stage")}`,
   );
   const costs = Array.from({ length: stages }, (_, stage) => trainingCosts(config, stage));
   const fitting = costs.map((ofStage, stage) =>
@@ -70,16 +68,16 @@ export function splitLayers(config: ModelPlan): number[] {
   return evenSplit({ costs: fitting, layers }) ?? present(evenSplit({ costs, layers }), "every split is allowed");
 }
 
-/** Of all splits with the cheapest slowest stage the most even one; null if a stage of each costs Infinity. */
+/** The most even of all splits with the cheapest slowest stage; null if every split has a stage of cost Infinity. */
 function evenSplit({ costs, layers }: Pick<SplitProblem, "costs" | "layers">): number[] | null {
   const slowest = bestSplit({ costs, layers, limit: Infinity, add: Math.max }).cost;
   if (slowest === Infinity) return null;
   return bestSplit({ costs, layers, limit: slowest, add: (sum, cost) => sum + cost * cost }).counts;
 }
 
-const mostParameters = 0.95e9; // of a stage: 16 bytes each with AdamW, and 2 GiB of a 16 GiB device for the work
+const mostParameters = 0.95e9; // of a stage: 16 bytes each with AdamW leave 2 GiB of a 16 GiB device for activations
 
-/** Without a codec's, a side's and the padding: beside `mostParameters` a hundredth at most. */
+/** Without the codec's, the side embedding's and the padding: at most a hundredth of `mostParameters`. */
 function stageParameters(
   { model, pipeline: { stages } }: ModelPlan,
   { stage, count }: { stage: number; count: number },
@@ -112,9 +110,9 @@ interface Split {
   readonly counts: number[];
 }
 
-/** Dynamic programme over (stage, layers dealt so far): every best beginning is extended by one more stage. */
+/** Dynamic program over (stage, layers assigned so far): every best beginning is extended by one more stage. */
 function bestSplit({ costs, layers, limit, add }: SplitProblem): Split {
-  let beginnings = new Map<number, Split>([[0, { cost: 0, counts: [] }]]); // by layers dealt
+  let beginnings = new Map<number, Split>([[0, { cost: 0, counts: [] }]]); // by layers assigned
   costs.forEach((stageCosts, stage) => {
     const stagesAfter = costs.length - stage - 1; // each still needs a layer
     const extended = new Map<number, Split>();

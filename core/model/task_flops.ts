@@ -1,15 +1,15 @@
 /**
- * What a task is worth: the FLOPs that its stage needs in its direction, by which miners are paid.
+ * The FLOPs of a task by its stage and direction, by which miners are paid.
  *
- * Owns the count and its unit. A forward costs what stages.ts counts. A backward costs twice that, since each product has two
- * gradients; a turnaround is a forward and a backward. The loss costs next to nothing, as activations and norms do, and is not
- * counted. A forward that is repeated before its backward is not counted either: no rule of the run asks for it, it only saves
- * the miner memory (`--activation-mib`). So a microbatch is worth three forwards in every stage. The split of the layers
- * (stages.ts) and the expected time of a task (`forwardsOf` in orchestrator/step/step_state.ts) do count the repeat, because
- * they must suit a device without room for activations as well.
+ * Owns the count and its unit. A forward costs what stages.ts counts. A backward costs twice that, since each product
+ * has two gradients; a turnaround is a forward and a backward. The loss costs next to nothing, like activations and
+ * norms, and is not counted. A forward repeated before its backward is not counted either: the run does not require it,
+ * it only saves the miner memory (`--activation-mib`). So a microbatch is worth three forwards in every stage. The
+ * split of the layers (stages.ts) and the expected time of a task (`forwardsOf` in orchestrator/step/step_state.ts) do
+ * count the repeat, because they must suit a device without room for activations.
  *
- * One unit is a forward of the mean stage. Units are multiples of 2^-16, so sums and differences of them are exact in any
- * order up to 10^11 units, and the same on every machine.
+ * One unit is a forward of the mean stage. Units are multiples of 2^-16, so sums and differences of them are exact in
+ * any order up to 10^11 units, and the same on every machine.
  */
 
 import { present } from "../assert.ts";

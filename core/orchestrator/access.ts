@@ -1,13 +1,15 @@
 /**
  * Least access: which stored blobs a node may read, and which names it may claim as its own work.
  *
- * A miner reads what its stage is loaded from, the merges with which it catches up, the payload slices it was asked to reduce, and the slices that make up its
- * stage's outer step. A validator reads the parameters that its running request names. Everything else is refused in the same
- * way, stored or not, so an answer reveals nothing about other stages and no single miner can carry the whole model away.
+ * A miner reads the blobs that its stage is loaded from, the merges with which it catches up, the payload slices it was
+ * asked to reduce, and the slices of its stage's outer step. A validator reads the parameters that its running request
+ * names. Everything else gets the same refusal, stored or not, so an answer reveals nothing about other stages and no
+ * single miner can copy the whole model.
  *
- * Owns the decision, made for every request: it looks at one stage's merge or one validator's request, never at all members.
- * Out of scope: the requester's identity (proven by the shell), reads from peers (they check the hub's pass). Invariant: a
- * member's own claim never opens another stage's blobs: work that names another stage's parameters is a lie and is not booked.
+ * Owns the decision, made for every request: it looks at one stage's merge or one validator's request, never at all
+ * members. Out of scope: the requester's identity (proven by the shell), reads from peers (they check the
+ * orchestrator's pass). Invariant: a member's own claim never gives access to another stage's blobs: work that names
+ * another stage's parameters is a lie and is not booked.
  */
 
 import type { BlobHash, NodeId, StageIndex } from "../ids.ts";
@@ -75,8 +77,9 @@ export interface MovedBlob extends BlobRead {
 }
 
 /**
- * What a blob that crosses the hub's port is for: payloads and slices of a merge, or parameters, also those that audits read. An
- * upload is told by its time, or by its size if the miner is to show its parameters. A download may end after its round.
+ * The purpose of a blob that crosses the orchestrator's port: payloads and slices of a merge, or parameters, including
+ * those that audits read. An upload is recognised by its time, or by its size if the miner was asked to open its
+ * parameters. A download may end after its round.
  */
 export function blobPurpose(
   { sources, retired, merge, members, audit, stageFloats }: OrchestratorState,

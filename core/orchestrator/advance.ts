@@ -1,4 +1,7 @@
-/** What follows from the state, after any event: phases first, then work for free replicas, until nothing more can be done. */
+/**
+ * Everything that follows from the state after an event: phases first, then work for free replicas, until nothing more
+ * can be done.
+ */
 
 import { assert } from "../assert.ts";
 import { requestAudits } from "./audit/audit_requests.ts";
@@ -30,7 +33,7 @@ import { openStep } from "./step/wiring.ts";
 import { sendNotices } from "./members/notices.ts";
 import { abandonStep } from "./merge/rewind.ts";
 
-/** Most phases that may follow each other without an event in between; more is a loop. */
+/** The most phases that may follow each other without an event in between; more is a loop. */
 const mostTurns = 64;
 
 /** Acts on the state until nothing more can be done: phases first, then work for free replicas. */
@@ -50,7 +53,7 @@ export function advance(state: OrchestratorState, nowMs: number): OrchestratorEf
     ...beginWhenGathered(state, nowMs),
   ];
   for (let turns = 0;; turns++) {
-    assert(turns < mostTurns, "Phases must come to rest");
+    assert(turns < mostTurns, "phases come to rest");
     const moved = [
       ...openWork(state, nowMs),
       ...closeStep(state, nowMs),
@@ -58,7 +61,7 @@ export function advance(state: OrchestratorState, nowMs: number): OrchestratorEf
       ...repeatLostRound(state, nowMs),
       ...expelConvicted(state, nowMs),
       ...restWithholders(state, nowMs),
-      ...coverStages(state, nowMs), // a member just sent away may have been the last of its stage
+      ...coverStages(state, nowMs), // a member just dismissed may have been the last of its stage
       ...assignWaiting(state, nowMs),
       ...mendMerges(state),
       ...finishRound(state, nowMs),
@@ -86,8 +89,8 @@ function openWork(state: OrchestratorState, nowMs: number): OrchestratorEffect[]
 }
 
 /**
- * A run whose settings now allow no more steps than it has done opens no other and abandons the open one. In the middle of a round
- * the merge follows as at a normal end; between two rounds the run closes, whichever members are present.
+ * A run whose settings now allow no more steps than it has done opens no other and abandons the open one. In the middle
+ * of a round the merge follows as at a normal end; between two rounds the run closes, whichever members are present.
  */
 function endWhenDone(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase !== "gathering" && state.phase !== "training") return [];

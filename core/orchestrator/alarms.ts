@@ -1,6 +1,6 @@
 /**
- * Deadlines of single leases and nodes: one heap by time. An alarm whose reason has gone is dropped when it rings, so the heap
- * is never searched; its size is bounded by the events within the longest deadline.
+ * Deadlines of single leases and nodes: one heap by time. An alarm without a reason any more is dropped when it rings,
+ * so the heap is never searched; its size is bounded by the events within the longest deadline.
  */
 
 import { type Before, heapPop, heapPush } from "../heap.ts";

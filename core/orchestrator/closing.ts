@@ -1,8 +1,8 @@
 /**
- * The end of a run. It closes when the last checkpoint is written and the validators have answered, or when that takes too long;
- * whatever ends it, its members are told and what it holds is let go.
+ * The end of a run. It closes when the last checkpoint is written and the validators have answered, or when that takes
+ * too long; in any case its members are notified and what it holds is released.
  *
- * Owns the deadlines and the end. Out of scope: what is reported then (audit/work_report.ts).
+ * Owns the deadlines and the end. Out of scope: the final report (audit/work_report.ts).
  */
 
 import { plural } from "../plural.ts";
@@ -18,7 +18,7 @@ import type { OrchestratorState } from "./state.ts";
 import { keptRefs } from "./step/step_outcome.ts";
 import { refsOfWork } from "./step/step_state.ts";
 
-/** Parameters have half of it to be shown; with the rest, those shown last can be repeated as well. */
+/** Half of it is for opening parameters; in the rest, those opened last can be repeated as well. */
 export const closingMs = ({ config: { limits } }: OrchestratorState): number => 2 * limits.mergePhaseMs;
 
 /** Ends the run once all pending work is done, or time is up. The last checkpoint is worth a few more deadlines. */
@@ -26,7 +26,7 @@ export function closeRun(state: OrchestratorState, nowMs: number): OrchestratorE
   if (state.phase !== "closing") return [];
   const late = nowMs >= showsUntilMs(state) ? endAllShowing(state) : [];
   const { validators, audit } = state;
-  const hasValidator = validators.size > 0 || audit.proven.size > 0; // one that has lost its link may come back
+  const hasValidator = validators.size > 0 || audit.proven.size > 0; // a disconnected one may return
   const isDone = !hasValidator || auditsAreDone(state);
   if ((state.upload !== null || !isDone) && nowMs < closesAtMs(state)) return late;
   const unchecked = isDone ? [] : [record({ type: "warning", text: uncheckedText(state) })];
@@ -34,7 +34,7 @@ export function closeRun(state: OrchestratorState, nowMs: number): OrchestratorE
   return [...ended, ...finish(state, { finished: true, reason: "all steps are done" })];
 }
 
-/** When something is to be done at the latest. */
+/** The next closing deadline. */
 export const closingDueMs = (state: OrchestratorState): number =>
   hasUnshown(state) ? showsUntilMs(state) : closesAtMs(state);
 
@@ -55,8 +55,8 @@ export function closesAtMs(state: OrchestratorState): number {
 }
 
 /**
- * Nodes are told to stop only when the run is over, with all steps done or none possible; an orchestrator that exits earlier
- * leaves them waiting for its restart.
+ * Nodes are told to stop only when the run is over, with all steps done or none possible; an orchestrator that exits
+ * earlier leaves them waiting for its restart.
  */
 export function finish(state: OrchestratorState, end: { finished: boolean; reason: string }): OrchestratorEffect[] {
   state.phase = "finished";

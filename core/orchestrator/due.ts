@@ -1,4 +1,4 @@
-/** Deadlines: what is done when one has passed, and when the next one does. */
+/** Deadlines: what happens when one has passed, and when the next one is. */
 
 import { unreachable } from "../assert.ts";
 import { fault } from "../fault.ts";

@@ -1,8 +1,10 @@
 /**
- * The orchestrator machine's inputs (events) and outputs (effects). Two closed unions; cli/orchestrator performs the effects and brings
- * every result back as an event. Tensors stay outside: events name received segments by BlobRef, in order.
+ * The orchestrator machine's inputs (events) and outputs (effects). Two closed unions; cli/orchestrator performs the
+ * effects and returns every result as an event. Tensors stay outside: events name received segments by BlobRef, in
+ * order.
  *
- * Ownership: the shell holds each segment of a `message` event once for this machine, until a `release` effect names it.
+ * Ownership: the shell holds each segment of a `message` event once for this machine, until a `release` effect names
+ * it.
  */
 
 import type { WireScale } from "../codec/wire.ts";
@@ -43,8 +45,10 @@ export type OrchestratorEvent =
     readonly slice: number;
     readonly result: BlobRef | null; // null if the payloads were unusable
   }
-  /** Over all slices; null if one is missing from the store or damaged, or, for the shape, without numbers to measure. */
-  /** `parameters`: null if the store has lost what they are made from. */
+  /**
+   * Over all slices; null if one is missing from the store or damaged, or, for the shape, without numbers to measure.
+   */
+  /** `parameters`: null if the store has lost their inputs. */
   | {
     readonly type: "endLaid";
     readonly round: number;
@@ -59,7 +63,7 @@ export type OrchestratorEvent =
     readonly node: NodeId;
     readonly stats: PayloadStats | null;
     readonly shape: PayloadShape | null;
-    readonly isSigned: boolean; // what was committed with it is of this payload, and has its miner's signature
+    readonly isSigned: boolean; // the commitment matches this payload and has its miner's signature
   }
   /** `isFinite`: all values are; null if a vector is missing from the store or damaged. */
   | {
@@ -69,16 +73,19 @@ export type OrchestratorEvent =
     readonly node: NodeId;
     readonly isFinite: boolean | null;
   }
-  /** `way`: from the round's start to the parameters shown, as statistics; null if they are missing from the store or damaged. */
+  /**
+   * `way`: statistics of the change from the round's start to the opened parameters; null if they are missing from the
+   * store or damaged.
+   */
   | {
     readonly type: "stateChecked";
     readonly round: number;
     readonly step: number;
     readonly node: NodeId;
     readonly way: PayloadStats | null;
-    readonly sketch: readonly number[] | null; // of the way back; null: unknown, or not finite
+    readonly sketch: readonly number[] | null; // of the change; null: unknown, or non-finite
   }
-  /** A payload that the hub should reduce is missing from the store or damaged. */
+  /** A payload for the orchestrator to reduce is missing from the store or damaged. */
   | {
     readonly type: "sliceUnavailable";
     readonly round: number;
@@ -96,11 +103,11 @@ export type OrchestratorEvent =
     readonly type: "mergeRefereed";
     readonly round: number;
     readonly stage: StageIndex;
-    readonly slices: readonly BlobRef[]; // that the outer step was taken with
+    readonly slices: readonly BlobRef[]; // of the outer step
     readonly parameters: BlobRef;
     readonly momentum: BlobRef | null;
   }
-  /** The start of the hub's outer step, or a slice, is missing from the store or damaged. */
+  /** The start of the orchestrator's outer step, or a slice, is missing from the store or damaged. */
   | {
     readonly type: "mergeUnavailable";
     readonly round: number;
@@ -128,43 +135,45 @@ export type OrchestratorEvent =
     readonly detail: string;
     readonly missing: StageIndex | null; // whose blobs are missing from the store
   }
-  /** Result of comparing two wires made from one input. */
+  /** The comparison of two wires computed from one input. */
   | {
     readonly type: "wiresCompared";
     readonly step: number;
     readonly microbatch: MicrobatchId;
     readonly making: number;
     readonly stage: StageIndex;
-    readonly last: BlobHash; // of the wire made last
+    readonly last: BlobHash; // of the last wire
     readonly apart: number; // the largest error of a row, as a share of the larger row
   }
-  /** A task repeated by the hub. `found`: null if the hub could not, `detail` says why. */
+  /** A task repeated by the orchestrator. `found`: null if it could not; `detail` says why. */
   | {
     readonly type: "taskRefereed";
     readonly task: TaskId;
     readonly found: RefereedRepetition | null;
     readonly detail: string;
   }
-  /** The squared norm of a gradient repeated by the hub. Null if the hub could not, `detail` says why. */
+  /** The squared norm of a gradient repeated by the orchestrator. Null if it could not; `detail` says why. */
   | {
     readonly type: "gradientRefereed";
     readonly task: TaskId;
     readonly squareSum: number | null;
     readonly detail: string;
   }
-  /** The state was restored from the journal: the last process's sessions and the hub's own work are gone. */
+  /** The state was restored from the journal: the last process's sessions and the orchestrator's own work are gone. */
   | {
     readonly type: "restarted";
     readonly changes?: readonly SettingChange[]; // to settings that may change
-    readonly lost?: readonly BlobRef[]; // segments that died with the last process; the shell holds the others
+    readonly lost?: readonly BlobRef[]; // segments that were lost with the last process; the shell holds the others
   }
-  /** What this orchestrator's own upload to its public address came to. Null: it was taken, or there is no address to try. */
+  /**
+   * The result of this orchestrator's own upload to its public address. Null: accepted, or there is no address to try.
+   */
   | { readonly type: "uploadsProbed"; readonly refusal: string | null }
   /** By the run's owner: a halted run repeats its lost round now. */
   | { readonly type: "roundRetried" }
   /** By the run's owner, to settings that may change. */
   | { readonly type: "settingsChanged"; readonly changes: readonly SettingChange[] }
-  /** Whether the signatures that came with the answer to a request are those of their signers, in order. */
+  /** Whether the signatures of an answer to a request are those of their signers, in order. */
   | { readonly type: "signaturesChecked"; readonly request: number; readonly areGenuine: readonly boolean[] }
   | { readonly type: "tick" };
 
@@ -177,7 +186,7 @@ export type Attachment =
   | { readonly type: "heldOutTargets" };
 
 export type OrchestratorEffect =
-  /** Enters a fact in the run's signed log. */
+  /** Adds a fact to the run's signed log. */
   | { readonly type: "log"; readonly entry: MachineEntry }
   | {
     readonly type: "send";
@@ -201,7 +210,9 @@ export type OrchestratorEffect =
   | { readonly type: "release"; readonly refs: readonly BlobRef[] }
   /** Deletes stored blobs that are no longer needed. */
   | { readonly type: "deleteBlobs"; readonly hashes: readonly BlobHash[] }
-  /** Once a round: blobs absent from this list and from the previous one may be deleted; late answers left them behind. */
+  /**
+   * Once a round: blobs absent from this list and from the previous one may be deleted; late answers left them behind.
+   */
   | { readonly type: "sweepBlobs"; readonly used: ReadonlySet<string> }
   /** Reads these blobs in full and reports which are lost: answered by `blobsChecked`. */
   | {
@@ -218,11 +229,11 @@ export type OrchestratorEffect =
     readonly stage: StageIndex;
     readonly node: NodeId;
     readonly slices: readonly BlobRef[];
-    readonly layout: readonly Slice[]; // what each of them represents
+    readonly layout: readonly Slice[]; // the values of each
     readonly sketchKey: number; // core/update/payload_shape.ts
-    readonly signed: SignedStatement; // what came with it
+    readonly signed: SignedStatement; // its commitment
   }
-  /** Reads in full how far a miner says that its parameters are from the round's start: answered by `stateChecked`. */
+  /** Reads the change from the round's start to a miner's opened parameters in full: answered by `stateChecked`. */
   | {
     readonly type: "checkState";
     readonly round: number;
@@ -232,7 +243,7 @@ export type OrchestratorEffect =
     readonly change: BlobRef;
     readonly sketchKey: number; // core/update/payload_shape.ts
   }
-  /** Stores the parameters that a payload alone leads to, from the round's start: answered by `endLaid`. */
+  /** Stores the candidate parameters to which a payload alone leads from the round's start: answered by `endLaid`. */
   | {
     readonly type: "layEnd";
     readonly round: number;
@@ -250,7 +261,7 @@ export type OrchestratorEffect =
     readonly node: NodeId;
     readonly vectors: readonly BlobRef[];
   }
-  /** The hub reduces a slice itself: answered by `sliceRefereed` or `sliceUnavailable`. */
+  /** The orchestrator reduces a slice itself: answered by `sliceRefereed` or `sliceUnavailable`. */
   | {
     readonly type: "refereeSlice";
     readonly round: number;
@@ -259,7 +270,7 @@ export type OrchestratorEffect =
     readonly slice: number;
     readonly inputs: readonly WeightedPayload[];
   }
-  /** The hub takes the outer step itself: answered by `mergeRefereed` or `mergeUnavailable`. */
+  /** The orchestrator takes the outer step itself: answered by `mergeRefereed` or `mergeUnavailable`. */
   | {
     readonly type: "refereeMerge";
     readonly round: number;
@@ -267,7 +278,10 @@ export type OrchestratorEffect =
     readonly source: ParameterSource;
     readonly slices: readonly BlobRef[];
   }
-  /** The hub repeats a task that a validator found wrong: answered by `taskRefereed`. Its segments are held until then. */
+  /**
+   * The orchestrator repeats a task that a validator found wrong: answered by `taskRefereed`. Its segments are held
+   * until then.
+   */
   | {
     readonly type: "refereeTask";
     readonly round: number;
@@ -278,7 +292,10 @@ export type OrchestratorEffect =
     readonly source: ReplaySource;
     readonly attachments: readonly Attachment[]; // as for a validator
   }
-  /** The hub repeats a gradient that a validator found wrong: answered by `gradientRefereed`. Segments as in `refereeTask`. */
+  /**
+   * The orchestrator repeats a gradient that a validator found wrong: answered by `gradientRefereed`. Segments as in
+   * `refereeTask`.
+   */
   | {
     readonly type: "refereeGradient";
     readonly round: number;
@@ -286,7 +303,7 @@ export type OrchestratorEffect =
     readonly stage: StageIndex;
     readonly direction: Direction;
     readonly source: ReplaySource;
-    readonly attachments: readonly Attachment[]; // two a task
+    readonly attachments: readonly Attachment[]; // two per task
   }
   /** Checks signatures beside the driver: answered by `signaturesChecked`. */
   | { readonly type: "checkSignatures"; readonly request: number; readonly signed: readonly SignedStatement[] }
@@ -298,7 +315,7 @@ export type OrchestratorEffect =
     readonly sources: readonly ParameterSource[]; // of every stage
     readonly gradientSquares: readonly number[]; // of every stage, squared norm of the last step's
   }
-  /** Uploads as many bytes to the address that nodes use: answered by `uploadsProbed`. */
+  /** Uploads this many bytes to the address that nodes use: answered by `uploadsProbed`. */
   | { readonly type: "probeUploads"; readonly bytes: number }
   | {
     readonly type: "writeCheckpoint";

@@ -1,6 +1,6 @@
 /**
- * The orchestrator: one event in, effects out. An event is booked (take_event.ts), what is due is run (due.ts), and then the run
- * moves on as far as it can (advance.ts).
+ * The orchestrator: one event in, effects out. An event is booked (take_event.ts), deadlines are handled (due.ts), and
+ * then the run advances as far as it can (advance.ts).
  */
 
 import type { Machine } from "../protocol/machine.ts";
@@ -16,7 +16,7 @@ import { advance } from "./advance.ts";
 export const orchestrator: Machine<OrchestratorState, OrchestratorEvent, OrchestratorEffect> = {
   step(state, event, nowMs) {
     if (state.phase === "finished") return afterTheEnd(event);
-    const unserved = event.type === "restarted" ? [] : unservedStages(state); // who shows the run begins anew
+    const unserved = event.type === "restarted" ? [] : unservedStages(state); // a new process displays the run
     const effects = [...takeEvent(state, event, nowMs), ...runDue(state, nowMs), ...advance(state, nowMs)];
     effects.push(...recordUnserved(state, unserved));
     noteAsked(state, effects);

@@ -2,21 +2,21 @@
  * Marks on branches that a run rarely takes; every mark has a test that must reach it.
  *
  * Owns the list of marks and their counts, which are plain state and decide nothing. A test calls `assertReached`
- * (tests/support/swarm/reached.ts) to show that it took the branch; tests/tidy/marks_test.ts refuses a mark without such a
- * test. A change that makes a branch unreachable therefore breaks a test.
+ * (tests/support/swarm/reached.ts) to prove that it took the branch; tests/tidy/marks_test.ts refuses a mark without
+ * such a test. A change that makes a branch unreachable therefore breaks a test.
  */
 
 export const marks = [
   // merge/mending.ts
-  "mend: nothing is lost, asked once more",
-  "mend: nothing is lost, leaves the merge",
-  "mend: a contributor shows its payload again",
-  "mend: a payload is left out",
-  "mend: a slice has no payload left",
-  "mend: lost slices are reduced again",
-  "mend: slices are lost again and again",
-  "restore: replicas decide what the hub cannot make",
-  "mend: others have applied lost slices",
+  "blob repair: nothing is lost, asked once more",
+  "blob repair: nothing is lost, leaves the merge",
+  "blob repair: a contributor uploads its payload again",
+  "blob repair: a payload is left out",
+  "blob repair: a slice has no payload left",
+  "blob repair: lost slices are reduced again",
+  "blob repair: slices are lost again and again",
+  "restore: replicas decide what the orchestrator cannot compute",
+  "blob repair: others have applied lost slices",
   // members/departing.ts
   "leaving: the round ends early",
   // merge/losses/lost_progress.ts
@@ -28,7 +28,7 @@ export const marks = [
   "restore: something else takes the stage's place",
   "restore: the run goes back to an earlier checkpoint",
   "restore: one word is believed",
-  "restore: replicas upload what the hub cannot make",
+  "restore: replicas upload what the orchestrator cannot compute",
   "restore: a merged round is repeated",
   // step/refusals.ts
   "refusal: taken, as all replicas doubt it",

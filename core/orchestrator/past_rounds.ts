@@ -1,16 +1,16 @@
 /**
- * A run that goes on without the journal of its last process, from a checkpoint or from its start: what the log says was reported
- * still counts, and is told to validators that join, and whom it says was expelled stays out.
+ * A run that continues without the journal of its last process, from a checkpoint or from its start: the log's reports
+ * still count, and are sent to validators that join, and nodes banned in it stay out.
  *
- * A round that was reported is not reported again under its number, so round numbers go on from the log's. A checkpoint under
- * the new number follows at once, as after going back (merge/retake.ts). Out of scope: reading the log.
+ * A reported round is not reported again under its number, so round numbers continue from the log's. A checkpoint under
+ * the new number follows at once, as after a rollback (merge/retake.ts). Out of scope: reading the log.
  */
 
 import type { PastRounds } from "../ledger/ledger_state.ts";
 import { checkpointOf } from "./merge/retake.ts";
 import { type OpenOptions, openOrchestrator, type OrchestratorState } from "./state.ts";
 
-/** The number of the round that begins: the checkpoint's, unless it was reported already. */
+/** The number of the round that begins: the checkpoint's, unless it was already reported. */
 export function nextRound({ reports }: PastRounds, from: OpenOptions["from"]): number {
   return Math.max(from?.sources.round ?? 0, (reports.at(-1)?.round ?? -1) + 1);
 }

@@ -1,9 +1,10 @@
 /**
- * Restart of the orchestrator with the state of the last process: what only the dead process knew is requested again.
+ * Restart of the orchestrator with the state of the last process: facts known only to the dead process are requested
+ * again.
  *
- * Sessions are gone, so every member is away until it comes back (resume.ts) or the grace is over. Leases end, running audits
- * wait again, the hub's own work (reductions, merges, checkpoints) starts over, and deadlines restart: no member is late
- * because the orchestrator was down. Settings changed meanwhile take effect here.
+ * Sessions are gone, so every member is disconnected until it returns (resume.ts) or the grace is over. Leases end,
+ * running audits wait again, the orchestrator's own work (reductions, merges, checkpoints) starts over, and deadlines
+ * restart: no member is late because the orchestrator was down. Settings changed meanwhile take effect here.
  */
 
 import { type SettingChange, withChanges } from "../settings/change.ts";
@@ -94,7 +95,8 @@ export function changeSettings(state: OrchestratorState, changes: readonly Setti
 const returnMs = 10_000; // most nodes come back within this time
 
 /**
- * A phase with a quorum goes on when the returning members have had time to answer; otherwise it waits for all that may return.
+ * A phase with a quorum continues when the returning members have had time to answer; otherwise it waits for all that
+ * may return.
  */
 function resumeMerge(
   state: OrchestratorState,
@@ -104,7 +106,7 @@ function resumeMerge(
   const effects: OrchestratorEffect[] = [];
   for (const merge of state.merge?.stages ?? []) {
     merge.deadlineMs = merge.hasQuorum ? nowMs + Math.max(mergeGraceMs, returnMs) : backMs + mergePhaseMs;
-    merge.phaseStartedMs = backMs; // the time without a hub was no replica's
+    merge.phaseStartedMs = backMs; // the time without an orchestrator was not a replica's fault
     effects.push(...openRequests(state, { merge, reducer: "hub" }));
     if (merge.mend === "looking") effects.push(lookEffect(state, merge));
   }

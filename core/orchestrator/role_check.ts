@@ -1,9 +1,9 @@
 /**
- * Which role may send which message, decided by the role that a node proved in its hello, not by what its messages claim.
+ * Which role may send which message, decided by the role that a node proved in its hello, not by its messages' claims.
  *
- * Owns the table of messages by role. Each message comes with the role of the session it came on, so nothing has to be
- * remembered here, and neither a restart nor the order of events changes the answer. Invariant: a member's role is a proven
- * one, and only a session of that role speaks for it; a hotkey that takes up the other role has to join anew.
+ * Owns the table of messages by role. Each message comes with the role of its session, so nothing has to be remembered
+ * here, and neither a restart nor the order of events changes the answer. Invariant: a member's role is a proven one,
+ * and only a session of that role speaks for it; a hotkey that changes its role must join again.
  */
 
 import { type Fault, fault } from "../fault.ts";
@@ -41,16 +41,16 @@ export function roleFault(
     if (message.role === role) return null;
     return fault(
       "unauthenticated",
-      `Cannot join as the role must be the one of the hello, '${role}': current value is '${message.role}'; start it as that role`,
+      `This node joins as a '${message.role}', but its hello proved the role '${role}'; start it as that role`,
     );
   }
   const sender = senders[message.type];
   if (sender !== "both" && sender !== role) {
-    return fault("unauthenticated", `Cannot accept ${message.type} as its sender must be a ${sender}: it is a ${role}`);
+    return fault("unauthenticated", `Only a ${sender} may send ${message.type}, and this node is a ${role}`);
   }
   if (member === null || member.role === role) return null;
   return fault(
     "unauthenticated",
-    `Cannot accept ${message.type} as this node joined as a ${member.role}: it is a ${role} now; join again`,
+    `This node joined as a ${member.role} and sends ${message.type} as a ${role}; join again`,
   );
 }

@@ -18,8 +18,8 @@ export interface Counters {
   mergeBytes: number; // uploaded payloads and reduced slices, summed over miners
   mergeMiners: number; // miner-rounds in that sum
   restarts: number; // of the orchestrator
-  merges: number; // rounds that were merged; of a run that goes on without its journal, the checkpoint's round and those since
-  rewinds: number; // rounds that were begun anew or gone back to, whatever the reason
+  merges: number; // rounds that were merged; for a run without its journal, the checkpoint's round and those since
+  rewinds: number; // rounds that were restarted or rolled back, whatever the reason
   roundsLost: number; // of these: a stage had no payload, or no parameters after the merge
   gradientsLost: number; // accepted gradient tasks of merged rounds that no payload contained: their miner was lost or late
 }

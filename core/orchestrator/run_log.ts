@@ -1,4 +1,7 @@
-/** What the orchestrator enters in the run's signed log (core/ledger) beside its records: closed steps, work reports, and what validators signed. */
+/**
+ * The orchestrator's entries in the run's signed log (core/ledger) besides its records: closed steps, work reports, and
+ * members' signed statements.
+ */
 
 import { hexOfKey } from "../chacha.ts";
 import type { NodeId } from "../ids.ts";
@@ -37,7 +40,7 @@ function loggedPathway(pathway: Pathway): LoggedPathway {
   return isAsDone ? { microbatch, doers, loss } : { microbatch, doers, makers, loss };
 }
 
-/** Before the round's first step: commits to the key that its draws come from and that its merge reveals. */
+/** Before the round's first step: commits to the key of its random sampling, which its merge reveals. */
 export function logDraws({ round, stream }: Pick<OrchestratorState, "round" | "stream">): OrchestratorEffect {
   return log({ type: "draws", round, hash: sha256(hexOfKey(stream.key)) });
 }

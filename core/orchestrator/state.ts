@@ -1,8 +1,8 @@
 /**
  * The orchestrator's whole state: plain data, mutated only by the modules of this folder, no tensors, no clock.
  *
- * Everything consulted on every event has an index here (replicas of a stage, members waiting for one, alarms by time), so that
- * an event costs the same with ten miners as with ten thousand. Invariants are checked in invariants.ts.
+ * Everything consulted on every event has an index here (replicas of a stage, members waiting for one, alarms by time),
+ * so that an event costs the same with ten miners as with ten thousand. Invariants are checked in invariants.ts.
  */
 
 import type { RunConfig } from "../config/config.ts";
@@ -32,14 +32,14 @@ import { type ItemQueue, newQueue, type StepWork } from "./step/step_state.ts";
 /** waiting: no stage yet; loading: `assign` sent; active: holds the round's parameters and takes tasks. */
 export type MemberStatus = "waiting" | "loading" | "active";
 
-/** The last step header a member got that counted tasks of its own. */
+/** The last step header to a member that counted tasks of its own. */
 export interface SentHeader {
   readonly step: number;
   readonly tasks: number;
   readonly learningRate: number;
   readonly clipFactor: number;
   readonly before: number | null; // step of the one before it
-  readonly shows: boolean; // it asked for the member's parameters
+  readonly shows: boolean; // the header asked for the member's parameters
 }
 
 export interface Member {
@@ -58,19 +58,20 @@ export interface Member {
   loadLateMs: number; // after this its stage no longer counts on it
   readonly unfitStages: StageIndex[]; // stages its device cannot hold
   graceUntilMs: number | null; // disconnected until then at most
-  isCutByHub: boolean; // its link ended with the hub's last process, and it has not been back
+  isCutByHub: boolean; // its link ended with the orchestrator's last process, and it has not returned
   readonly leases: Set<TaskId>;
   leasedForwards: number; // see forwardsOf
-  tripRatio: number; // of a task's time, from lease to result, to that of computing it: members/places.ts; 0: not measured yet
+  /** Ratio of a task's time, from lease to result, to its computing: members/places.ts; 0: not measured yet. */
+  tripRatio: number;
   tripMs: number | null; // from lease to result, of such tasks; null: not measured yet
-  places: number; // tasks it may hold at once, while it is active
+  places: number; // in-flight window, while it is active
   movedRound: number | null; // round in which it was moved to its stage
   results: number; // behind `forwardMs`
   forwardMs: number | null; // recently measured time of a forward; null if nothing is measured yet
   steadyMs: number | null; // the same over many results
   lastResultMs: number;
   busyMs: number; // expected busy time handed to it, on its stage's clock (interleaved weighted round robin)
-  ahead: number; // forwards it was handed beyond the least of its stage in earlier steps, and all of the open step
+  ahead: number; // forwards beyond the least of its stage in earlier steps, plus all of the open step
   isReady: boolean; // has a valid place in its stage's `ready`
   own: ItemQueue; // queued items that only it should take
   stepTasks: TaskId[]; // accepted gradient tasks of the open step, in the order they came
@@ -111,8 +112,8 @@ export type Alarm =
   | { readonly atMs: number; readonly type: "loading"; readonly node: NodeId; readonly assignment: number };
 
 /**
- * Of the state's shape and of what the machine makes of an event: a journal of another one cannot be replayed. A test fails when
- * the shape changes without it.
+ * Version of the state's shape and of the machine's response to events: a journal of another version cannot be
+ * replayed. A test fails when the shape changes without it.
  */
 export const stateVersion = 24;
 
@@ -123,12 +124,14 @@ export interface RoundSources {
   readonly stages: readonly ParameterSource[];
 }
 
-/** The newest round whose held-out loss is not worse than the one before it: where the run goes back to after a bad merge. */
+/**
+ * The newest round whose held-out loss is not worse than the one before it: the target of a rollback after a bad merge.
+ */
 export interface GoodRound {
   readonly sources: RoundSources;
   readonly step: number; // its first
   readonly loss: number; // held-out, nats per token
-  readonly isRetaken: boolean; // whether the run has already gone back to it
+  readonly isRetaken: boolean; // whether the run has already rolled back to it
 }
 
 export interface OrchestratorState {
@@ -137,7 +140,7 @@ export interface OrchestratorState {
   readonly layersOfStages: readonly number[];
   readonly stageFloats: readonly number[]; // length of each stage's parameter vector
   readonly forwardUnits: readonly number[]; // of each stage: model/task_flops.ts
-  readonly secret: SecretKey; // never shared: draws that members must not foresee use keys derived from it
+  readonly secret: SecretKey; // never shared: random sampling that members must not foresee uses keys derived from it
   stream: Stream; // of the open round
   phase: Phase;
   gatherUntilMs: number | null;
@@ -148,20 +151,23 @@ export interface OrchestratorState {
   readonly departing: Map<NodeId, number>; // miners for which this round ends early, and which leave after it: members/departing.ts
   readonly catchingUp: Map<NodeId, CatchUp>; // members that load a stage: members/catching_up.ts
   readonly validators: Set<NodeId>;
-  readonly expelled: Set<NodeId>; // proven liars
-  readonly convicted: { readonly node: NodeId; readonly reason: string }[]; // those of them still to be sent away
+  readonly expelled: Set<NodeId>; // banned for proven lies
+  readonly convicted: { readonly node: NodeId; readonly reason: string }[]; // those still to be dismissed
   readonly standings: Map<NodeId, Standing>;
   readonly talk: Map<NodeId, Talk>; // of the open round
   readonly hearing: { lastMs: number | null; putOffs: number }; // when any member last spoke; waits because none did: step/sealing.ts
   readonly handBacks: Map<NodeId, number>; // in the open round: new sessions that had others do its tasks
-  readonly claims: Map<NodeId, number>; // in the open round: microbatches made again because this node contradicted another
+  /** In the open round: microbatches recomputed because this node contradicted another. */
+  readonly claims: Map<NodeId, number>;
   readonly resting: NodeId[]; // members about to lose their place
   readonly notices: { readonly node: NodeId; readonly notice: Notice }[]; // yet to be sent
-  readonly qualities: Map<NodeId, number>; // shares of pay below 1, by the last trial: audit/held_out/payload_trials.ts
+  /** Shares of pay below 1, by the last leave-one-in evaluation: audit/held_out/payload_trials.ts. */
+  readonly qualities: Map<NodeId, number>;
   readonly trails: Map<NodeId, Trail>; // of payloads with a residual: merge/payloads/payload_trails.ts
-  readonly unpaid: Set<NodeId>; // withheld a duty in the open round
+  readonly unpaid: Set<NodeId>; // missed a deadline in the open round
   roundRates: number; // sum of the learning rates of the open round's closed steps
-  carriedRates: number; // what residuals may still hold of earlier rounds, in the same unit: core/update/payload/residual_reach.ts
+  /** The same of earlier rounds, which residuals may still hold: core/update/payload/residual_reach.ts. */
+  carriedRates: number;
   readonly reloads: Map<StageIndex, number>; // of all replicas of a diverged stage in the open round
   readonly scales: ScaleBook; // scales of results so far
   readonly alarms: Alarm[]; // heap by atMs; stale ones are dropped when they ring
@@ -169,15 +175,15 @@ export interface OrchestratorState {
   round: number; // of the parameters in use
   roundFirstStep: number;
   step: number; // closed steps
-  readonly interval: Interval; // steps of the open round, where they are measured
+  readonly interval: Interval; // steps of the open round, if they are measured
   readonly lostProgress: Set<StageIndex>; // stages that have lost all of the open round's progress: merge/losses/lost_progress.ts
   sources: RoundSources; // newest round whose parameters can be fetched
   /** Stages whose parameters could not be loaded: the shell is looking for them, or only replicas hold them. */
   readonly restoring: Map<StageIndex, "looking" | "held">;
-  readonly replaced: Set<StageIndex>; // stages whose parameters this round differ from those it began with: not audited
+  readonly replaced: Set<StageIndex>; // stages whose parameters differ from those the round began with: not audited
   readonly roundUnits: Map<NodeId, number>; // of the open round's closed steps
-  readonly forfeits: Map<NodeId, number>; // rounds from which on the next report takes back what was reported and is not due
-  readonly reports: RoundReport[]; // of the last merged rounds, less what was forfeited
+  readonly forfeits: Map<NodeId, number>; // by miner: the first round of unvested pay that the next report takes back
+  readonly reports: RoundReport[]; // of the last merged rounds, less forfeits
   readonly gradientSquares: number[]; // of each stage, squared norm of the last closed step's mean gradient
   retired: RoundSources[]; // older ones that an open audit still needs
   work: StepWork | null;
@@ -188,8 +194,8 @@ export interface OrchestratorState {
   readonly firstSteps: Map<number, number>; // by round, of rounds not yet evaluated
   readonly firstLosses: Map<number, number>; // by round, for recent rounds: the training loss of the parameters it began with
   poorest: StageIndex | null; // stage that lacked capacity at the end of the last round: rebalance.ts
-  retakeBecause: string | null; // an evaluation calls for going back: retake.ts
-  restartBecause: string | null; // a liar's wires are in the open round: retake.ts
+  retakeBecause: string | null; // an evaluation calls for a rollback: retake.ts
+  restartBecause: string | null; // a cheat's wires are in the open round: retake.ts
   restarts: Record<"minersLost" | "madeUpWires", number>; // of rounds since the last merge, by reason
   readonly losses: LossState;
   readonly audit: AuditWork;

@@ -1,6 +1,7 @@
 /**
- * Which blobs of the store may go. Content addressing lets different things be one blob (after the first round the outer
- * momentum is the averaged slice, byte for byte), so a blob is deleted only when nothing that stays has its hash.
+ * Which blobs of the store may be deleted. Content addressing lets different things be one blob (after the first round
+ * the outer momentum is the averaged slice, byte for byte), so a blob is deleted only if nothing that stays has its
+ * hash.
  */
 
 import type { BlobHash, BlobRef } from "../ids.ts";
@@ -24,7 +25,7 @@ export const readableOf = (sources: readonly ParameterSource[]): BlobRef[] => [
   ...sources.flatMap((source) => source.type === "initial" ? [] : source.merge?.slices ?? []),
 ];
 
-/** What an upload and its merge bring into the store. */
+/** The blobs that an upload and its merge add to the store. */
 export function uploadBlobs(upload: UploadWork | null): BlobHash[] {
   if (upload === null) return [];
   const vectors = upload.stages.flatMap(({ merged: { parameters, momentum } }) => [parameters, momentum ?? []].flat());
@@ -47,7 +48,7 @@ export function usedBlobs(state: OrchestratorState): Set<string> {
   for (const stage of state.merge?.stages ?? []) {
     for (const { hashes } of stage.payloads.values()) for (const hash of hashes) used.add(hash);
     for (const slice of stage.slices) use([...slice.results.values()]);
-    const { refereed } = stage; // the hub's own result
+    const { refereed } = stage; // the orchestrator's own result
     if (refereed !== null) {
       use(refereed.momentum === null ? [refereed.parameters] : [refereed.parameters, refereed.momentum]);
     }

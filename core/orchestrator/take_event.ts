@@ -1,4 +1,4 @@
-/** Books an event: each kind goes to the module that it concerns. What follows from it is in advance.ts. */
+/** Books an event: each kind goes to its module. The consequences are in advance.ts. */
 
 import { unreachable } from "../assert.ts";
 import { onEndLaid } from "./audit/held_out/payload_trials.ts";

@@ -1,5 +1,5 @@
 /**
- * A node's message: checked against its role and its place in the run, then given to the module that it concerns. No message is
+ * A node's message: checked against its role and its position in the run, then passed to its module. No message is
  * refused silently: one from a stranger, from the wrong role or at the wrong time is answered with `reject`.
  */
 
@@ -64,11 +64,11 @@ function onMessage(
   const lie = roleFault(message, { role, member: state.members.get(node) ?? null });
   if (lie !== null) return [...releaseEffect(segments), ...reject(node, lie)];
   if (message.type === "join") return [...releaseEffect(segments), ...onJoin(state, { node, message, nowMs })];
-  if (state.expelled.has(node)) return releaseEffect(segments); // sent before the expulsion
+  if (state.expelled.has(node)) return releaseEffect(segments); // sent before the ban
   const member = state.members.get(node);
   if (member === undefined) {
     if (message.type === "leaving") return releaseEffect(segments); // it has left already
-    const stranger = fault("wrongPhase", `Cannot accept ${message.type} as the first message must be join`);
+    const stranger = fault("wrongPhase", `The first message must be join, and is ${message.type}`);
     return [...releaseEffect(segments), ...reject(node, stranger)];
   }
   if (message.type === "taskDone") {

@@ -1,13 +1,13 @@
 /**
- * What validators answer, and what they are told about pay and about the norm of a gradient that they repeated. Part of the unions
- * of message.ts, where the requests are; a change needs a new PROTOCOL_VERSION, as there.
+ * What validators answer, and what they are told about pay and about the norm of a gradient that they repeated. Part of
+ * the unions of message.ts, which has the requests; a change needs a new PROTOCOL_VERSION there.
  */
 
 import type { Fault } from "../fault.ts";
 import type { NodeId } from "../ids.ts";
 import type { Forfeit } from "../score/work_score.ts";
 
-export const tasksOfPart = 8; // at most, of a gradient's tasks in one request to repeat them
+export const tasksOfPart = 8; // the most tasks of a gradient in one request
 
 export interface Evaluated {
   readonly type: "evaluated";
@@ -17,7 +17,7 @@ export interface Evaluated {
   readonly signature: string; // of a statement (core/statements), like those below
 }
 
-/** What a validator found when it repeated a task from the committed wires, with the round's parameters or those shown. */
+/** A validator's result of repeating a task from the committed wires, with the round's parameters or opened ones. */
 export interface Replayed {
   readonly type: "replayed";
   readonly request: number;
@@ -31,7 +31,7 @@ export interface Replayed {
 export interface GradientRepeated {
   readonly type: "gradientRepeated";
   readonly request: number;
-  readonly squareSum: number | null; // of the plain sum over all the tasks; null: it was not the last part
+  readonly squareSum: number | null; // of the plain sum over all the tasks; null: not the last part
   readonly signature: string | null; // null: as above
 }
 
@@ -41,21 +41,21 @@ export interface RequestFailed {
   readonly fault: Fault;
 }
 
-/** What the miner confirmed of the gradient that was repeated last: for the validator's own verdict. */
+/** The miner's committed norm of the gradient repeated last: for the validator's own verdict. */
 export interface GradientClaimed {
   readonly type: "gradientClaimed";
   readonly request: number; // the last part's
   readonly claimed: number; // squared norm
-  readonly least: number; // squared norm below which a difference means nothing: core/score/gradient_verdict.ts
+  readonly least: number; // squared norm below which differences are meaningless: core/score/gradient_verdict.ts
 }
 
-/** What miners did in a merged round, in units of work (model/task_flops.ts); a large swarm's comes in parts. For validators. */
+/** Miners' work in a merged round, in units (model/task_flops.ts), in parts for a large swarm. For validators. */
 export interface WorkReport {
   readonly type: "workReport";
   readonly round: number;
   readonly miners: readonly NodeId[];
-  readonly units: readonly number[]; // one a miner
-  readonly expelled: readonly NodeId[]; // liars: they get nothing for earlier rounds either
-  readonly forfeits: readonly Forfeit[]; // of earlier rounds that are not due
+  readonly units: readonly number[]; // one per miner
+  readonly expelled: readonly NodeId[]; // banned: they get nothing for earlier rounds either
+  readonly forfeits: readonly Forfeit[]; // of earlier rounds that have not vested
   readonly isLast: boolean; // no other round follows
 }

@@ -6,10 +6,12 @@
  */
 
 export interface Machine<State, Event, Effect> {
-  /** The only place state changes; never suspends, never throws for remote input. */
+  /** The only place where state changes; never suspends, never throws for remote input. */
   step(state: State, event: Event, nowMs: number): Effect[];
   /** The latest time to deliver `tick`; null if nothing is pending. */
   nextDeadlineMs(state: State): number | null;
-  /** Stops the process when our own bookkeeping is wrong. Called after every step in tests, on every tick in production. */
+  /**
+   * Stops the process if our own bookkeeping is wrong. Called after every step in tests, on every tick in production.
+   */
   assertInvariants(state: State): void;
 }

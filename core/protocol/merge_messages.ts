@@ -18,7 +18,7 @@ export interface PayloadCommitted {
   readonly slices: readonly BlobRef[];
   readonly payload: string; // hash over the slices' hashes
   readonly head: string; // over its steps: core/statements/work_chain.ts
-  readonly signature: string; // as of `stepSealed`
+  readonly signature: string; // like `stepSealed`'s
 }
 
 export interface SliceReduced {
@@ -69,7 +69,7 @@ export interface WeightedPayload {
   readonly scale: number; // at most 1: shortens a payload much longer than its peers'
 }
 
-/** Take the outer step with these averaged slices; no slices: go back to the round's start. */
+/** Take the outer step with these averaged slices; without slices: return to the round's start. */
 export interface ApplyMerge {
   readonly type: "applyMerge";
   readonly round: number; // the round that ends

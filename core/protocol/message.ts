@@ -1,11 +1,11 @@
 /**
- * Every message between a node (miner, validator) and the hub (orchestrator), version PROTOCOL_VERSION of the protocol.
+ * Every message between a node (miner, validator) and the orchestrator, version PROTOCOL_VERSION of the protocol.
  *
- * Owns: the two closed unions and what each message's raw segments are. Out of scope: bytes and checks of untrusted values
- * (net/messages), what validators answer (audit_messages.ts), a merge's
- * messages (merge_messages.ts). A message that carries tensors names them only in its comment:
- * segment i of the frame is the i-th listed one, and the receiver hashes what it got. Bulk travels as blobs over HTTP and is named
- * here by BlobRef. A changed shape or meaning needs a new PROTOCOL_VERSION.
+ * Owns: the two closed unions and each message's raw segments. Out of scope: bytes and checks of untrusted values
+ * (net/messages), validators' answers (audit_messages.ts), a merge's messages (merge_messages.ts). A message with
+ * tensors lists them only in its comment: segment i of the frame is the i-th listed one, and the receiver hashes what
+ * it got. Bulk data travels as blobs over HTTP and is named here by BlobRef. A changed shape or meaning needs a new
+ * PROTOCOL_VERSION.
  */
 
 import type {
@@ -41,18 +41,19 @@ export type Role = "miner" | "validator";
 export interface Peer {
   readonly node: NodeId;
   readonly url: string;
-  readonly pass: string | null; // the hub's permission for the reader to copy the stage, shown to the peer; written by the hub's shell
+  /** The orchestrator's permission to copy the stage, presented to the peer; its shell writes it. */
+  readonly pass: string | null;
 }
 
-/** Where a stage's parameters come from: generated from the run's seed, or fetched by hash, or else made (stored_source.ts). */
+/** A stage's parameters: generated from the run's seed, fetched by hash, or derived (stored_source.ts). */
 export type ParameterSource = InitialSource | StoredSource;
 
-/** What a task was computed with: a round's parameters, or those that a miner showed (core/update/shown_change.ts). */
+/** The parameters of a task: a round's, or those that a miner opened (core/update/shown_change.ts). */
 export type ReplaySource =
   | ParameterSource
   | { readonly type: "moved"; readonly from: ParameterSource; readonly change: BlobRef };
 
-// ---------------------------------------------------------------------------------------------------- node to hub
+// ------------------------------------------------------------------------------------------- node to orchestrator
 /** What a miner still holds of an assignment after its session was lost. */
 export interface Holding {
   readonly assignment: number;
@@ -61,7 +62,7 @@ export interface Holding {
   readonly tasks: readonly TaskId[]; // whose gradients it has accumulated, in order
 }
 
-/** First message of a session. A node that rejoins says what it holds, and may keep it. */
+/** First message of a session. A node that rejoins states what it holds, and may keep it. */
 export interface Join {
   readonly type: "join";
   readonly role: Role;
@@ -71,7 +72,9 @@ export interface Join {
   readonly listens: string | null; // base URL where peers may fetch its parameters
 }
 
-/** What a node does to load a stage, in this order: values from the seed or fetched ones, then into its device. */
+/**
+ * The parts of loading a stage, in this order: values are generated from the seed or fetched, then moved to the device.
+ */
 export const loadingParts = ["making", "fetching", "placing"] as const;
 export type LoadingPart = typeof loadingParts[number];
 
@@ -123,7 +126,9 @@ export interface StepSealed {
   readonly signature: string; // of a statement (core/statements)
 }
 
-/** How far the parameters that `applyStep` asked for, with which the step's tasks were done, are from the round's start. */
+/**
+ * The parameters that `applyStep` asked for, which the step's tasks used, as their difference from the round's start.
+ */
 export interface StateShown {
   readonly type: "stateShown";
   readonly round: number;
@@ -131,7 +136,7 @@ export interface StateShown {
   readonly change: BlobRef; // in the blob store
 }
 
-/** The miner has been asked to stop: may it go? It stays until the answer, unless that takes too long. */
+/** The miner was asked to stop and asks whether it may go. It stays until the answer, unless that takes too long. */
 export interface AskToLeave {
   readonly type: "askToLeave";
 }
@@ -162,7 +167,7 @@ export type NodeMessage =
   | AskToLeave
   | Leaving;
 
-// ---------------------------------------------------------------------------------------------------- hub to node
+// ------------------------------------------------------------------------------------------- orchestrator to node
 
 /** `isKept`: the node continues with what it holds; otherwise it drops that and waits for `assign`. */
 export interface Welcome {
@@ -170,10 +175,13 @@ export interface Welcome {
   readonly config: RunConfig;
   readonly layersOfStages: readonly number[];
   readonly isKept: boolean;
-  readonly shows: readonly number[]; // steps of the open round, in case a header that asked for them was lost
+  readonly shows: readonly number[]; // steps of the open round, in case the header that asked for them was lost
 }
 
-/** Load this stage, from the named peers if any, else from the hub; answered by `ready`. The node drops what it had. */
+/**
+ * Load this stage, from the named peers if any, otherwise from the orchestrator; answered by `ready`. The node drops
+ * what it had.
+ */
 export interface Assign {
   readonly type: "assign";
   readonly assignment: number; // grows with every assignment of the run
@@ -191,7 +199,7 @@ export interface RunTask {
   readonly stage: StageIndex;
   readonly direction: Direction;
   readonly step: number;
-  readonly trace?: string; // the lease's W3C traceparent, written by the hub's shell; left out: it is not traced
+  readonly trace?: string; // the lease's W3C traceparent, written by the orchestrator's shell; absent: not traced
 }
 
 /** These leases are over; drop what has not begun. */
@@ -210,17 +218,20 @@ export interface SealStep {
   readonly delivered: readonly TaskId[]; // results to sign for, in this order
 }
 
-/** The step header. `tasks` 0: none of this node's work counts: zero the gradient and take no step. */
+/** The step header. `tasks` 0: none of this node's work counts; zero the gradient and take no step. */
 export interface ApplyStep {
   readonly type: "applyStep";
   readonly step: number;
   readonly tasks: number;
   readonly learningRate: number;
   readonly clipFactor: number;
-  readonly shows: boolean; // it is drawn: its parameters as they are before the step are shown by `stateShown`
+  readonly shows: boolean; // the miner is drawn: it opens its parameters as they are before the step, by `stateShown`
 }
 
-/** Answers `askToLeave`. `isNeeded`: the round ends with the open step, and its merge needs this miner's work of the round. */
+/**
+ * Answers `askToLeave`. `isNeeded`: the round ends with the open step, and its merge needs this miner's work of the
+ * round.
+ */
 export interface LeaveAnswered {
   readonly type: "leaveAnswered";
   readonly isNeeded: boolean;
@@ -231,8 +242,8 @@ export interface Evaluate {
   readonly type: "evaluate";
   readonly request: number;
   readonly round: number;
-  readonly sources: readonly ParameterSource[]; // one a stage
-  readonly isTrial: boolean; // not the round's own parameters: one stage is as a payload leaves it
+  readonly sources: readonly ParameterSource[]; // one per stage
+  readonly isTrial: boolean; // a leave-one-in evaluation: one stage is as a payload leaves it
 }
 
 /** Segments: [input, targets or gradient where the direction has one, claimed output where it has one]. */
@@ -249,9 +260,9 @@ export interface Replay {
 }
 
 /**
- * Add up the gradient of these tasks, which is the one that a miner confirmed for a step. It comes in parts, one after another:
- * each is answered before the next one is sent. What the miner confirmed is said after the answer, in `gradientClaimed`.
- * Segments: [input, targets or gradient] of each task of the part.
+ * Add up the gradient of these tasks, which a miner committed for a step. It comes in parts, one after another: each is
+ * answered before the next one is sent. The committed norm follows after the answer, in `gradientClaimed`. Segments:
+ * [input, targets or gradient] of each task of the part.
  */
 export interface RepeatGradient {
   readonly type: "repeatGradient";

@@ -1,7 +1,7 @@
 /**
- * What happened in a run, as plain facts for people and programs: the lines of `--json`, the record log, the view (core/view).
+ * Events of a run as plain facts for people and programs: the lines of `--json`, the record log, the view (core/view).
  *
- * Owns: the closed union. Field names once published stay. Out of scope: decisions; nothing in a machine reads a record back.
+ * Owns: the closed union. Field names once published stay. Out of scope: decisions; no machine reads a record back.
  */
 
 import type { Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../ids.ts";
@@ -20,18 +20,19 @@ export type RunRecord =
   | { type: "nodeAssigned"; node: NodeId; stage: StageIndex; round: number }
   | { type: "nodeLoading"; node: NodeId; stage: StageIndex; part: LoadingPart; percent: number } // of that part
   | { type: "nodeReady"; node: NodeId; stage: StageIndex; round: number; parameters: string; optimizer?: "empty" } // for trained parameters
-  | { type: "nodeResumed"; node: NodeId; stage: StageIndex; tasksReissued: number } // came back with what it had
+  | { type: "nodeResumed"; node: NodeId; stage: StageIndex; tasksReissued: number } // returned with what it had
   | { type: "nodeMoved"; node: NodeId; from: StageIndex; to: StageIndex } // to a stage that lacks replicas or capacity
   | {
     type: "nodeLost";
     node: NodeId;
     reason: string;
     tasksReissued: number;
-    tasksKept: number; // of the open step, confirmed before: they count
-    tasksLost?: number; // accepted gradient tasks of the open round that no other miner's parameters hold; left out: none
+    tasksKept: number; // of the open step, committed before: they count
+    tasksLost?: number; // accepted gradient tasks of the open round that no other miner's parameters hold; absent: none
     expelled?: true; // for proven faults
   }
-  | { type: "stagesUnserved"; stages: readonly StageIndex[] } // all that have no connected miner, when that changes; the run waits for them
+  /** All stages without a connected miner, when that changes; the run waits for them. */
+  | { type: "stagesUnserved"; stages: readonly StageIndex[] }
   | { type: "taskReleased"; task: TaskId; node: NodeId; reason: string }
   | {
     type: "taskFinished";
@@ -40,9 +41,9 @@ export type RunRecord =
     stage: StageIndex;
     direction: Direction;
     microbatch: MicrobatchId;
-    sentMs?: number; // after the step was opened; these three are left out by earlier versions
+    sentMs?: number; // after the step was opened; absent, like the next two, in records of earlier versions
     tookMs?: number; // from sending it to its result
-    computeMs?: number; // of these, on the device, by the miner's word
+    computeMs?: number; // of these, on the device, as reported by the miner
   }
   | {
     type: "stepClosed";
@@ -69,9 +70,10 @@ export type RunRecord =
     because: "lossJumped" | "madeUpWires" | "payloadMissing" | "parametersLost" | "minersLost";
     round: number; // that begins with its parameters
     step: number;
-    tokens: number; // that do not count any more
+    tokens: number; // that no longer count
     suspects: readonly NodeId[]; // excluded from it
-    stages?: readonly { stage: StageIndex; reason: string }[]; // that are the cause, with payloadMissing, minersLost and parametersLost
+    /** The causing stages, with payloadMissing, minersLost and parametersLost. */
+    stages?: readonly { stage: StageIndex; reason: string }[];
   }
   | { type: "mergePhase"; round: number; stage: StageIndex; phase: "committing" | "reducing" | "applying" | "agreed" }
   | {
@@ -86,12 +88,12 @@ export type RunRecord =
     type: "roundMerged";
     round: number; // the round that begins with these hashes
     stages: { stage: StageIndex; parameters: string; replicas: number; agree: boolean }[];
-    tasksLost?: number; // accepted gradient tasks of the round that no payload contained; left out: none
+    tasksLost?: number; // accepted gradient tasks of the round that no payload contained; absent: none
     bytesPerMiner: number; // uploaded: payload and reduced slices, mean over the miners
     mergeMs: number;
     waitedMs?: number; // of these: for audits of the round
     nextSteps?: number; // of the round that begins, where its length is measured
-    draws: string; // the secret key that reducers and audits of the round before were drawn from, in hexadecimal
+    draws: string; // the secret key for the random sampling of the previous round's reducers and audits, in hexadecimal
   }
   | { type: "checkpointWritten"; round: number; step: number; folder: string }
   | { type: "evaluated"; round: number; validator: NodeId; loss: number; tokens: number }
@@ -107,15 +109,16 @@ export type RunRecord =
     equalShare: number;
     lossError: number | null;
     tolerance: number;
-    gradient?: GradientSquares; // of a gradient's norm; left out: of a single task
+    gradient?: GradientSquares; // of a gradient's norm; absent: of a single task
   }
   | { type: "resumed"; step: number; round: number; nodes: number; miners?: number } // the orchestrator itself, from its journal; `miners`: how many more it needs
-  | { type: "ownerActed"; action: OwnerAction; node?: NodeId; learningRate?: number } // `node`: removed or let in again
+  | { type: "ownerActed"; action: OwnerAction; node?: NodeId; learningRate?: number } // `node`: removed or readmitted
   | { type: "runPaused"; text: string } // the orchestrator's disk is full
   | { type: "runContinued"; pausedMs: number } // it has room again
-  | { type: "trainingHalted"; text: string; retryMs: number } // rounds were lost in a row; the next attempt follows after so long
+  /** Rounds were lost in a row; the next attempt follows after this time. */
+  | { type: "trainingHalted"; text: string; retryMs: number }
   | { type: "trainingRetried"; haltedMs: number }
   | { type: "faultSeen"; node: NodeId | null; code: string; detail: string }
-  | { type: "blamed"; node: NodeId; code: string; detail: string } // a proven fault: a few of them expel
+  | { type: "blamed"; node: NodeId; code: string; detail: string } // a proven fault: a few of them ban
   | { type: "warning"; text: string }
   | { type: "runFinished"; step: number; finished: boolean; reason: string };

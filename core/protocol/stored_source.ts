@@ -1,6 +1,6 @@
 /**
- * Parameters of a stage: those that the run's seed makes, or blobs in the hub's store. Whoever has the parameters of the round
- * before need not fetch them: the merge's slices lead there, and the hash says whether they did.
+ * Parameters of a stage: generated from the run's seed, or blobs in the orchestrator's store. A node with the previous
+ * round's parameters need not fetch them: it applies the merge's slices and compares the hash.
  */
 
 import type { BlobRef } from "../ids.ts";
@@ -13,13 +13,13 @@ export interface StoredSource {
   readonly type: "blobs";
   readonly parameters: BlobRef;
   readonly momentum: BlobRef | null;
-  readonly merge?: LastMerge; // left out: fetch the parameters
+  readonly merge?: LastMerge; // absent: fetch the parameters
 }
 
-/** The outer step that made the parameters, where it is without momentum. */
+/** The outer step that produced the parameters, if it has no momentum. */
 export interface LastMerge {
   readonly from: string; // name of the parameters before: core/statements/statement.ts
   readonly slices: readonly BlobRef[]; // few
 }
 
-export const mostFollowed = 4; // slices that a source names: those of large stages are fetched whole
+export const mostFollowed = 4; // slices that a source names: larger stages are fetched whole

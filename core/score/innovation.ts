@@ -8,13 +8,13 @@
  *         least the error less four times `rounding`, since few values of a coarse format move
  *
  * Rounding is the most that honest devices can differ by. It is below a tolerance unless a stage hardly changes its input,
- * which whoever makes the input can bring about; an error that it explains proves nothing. Without the second bound, codes of
- * four bits would explain any lie of less than a code in every value. One row is left out as a row's scale moves all of its
- * values, and as opened parameters, off by 1e-5, moved the gradient of seven tokens in a million by 3 to 15 %. A lie in a single
- * row is one in a single token; more than the stage changes in it is not left out.
+ * which the sender of the input can cause; an error that it explains proves nothing. Without the second bound, codes of
+ * four bits would explain any lie of less than a code in every value. One row is left out because a row's scale moves all of
+ * its values, and opened parameters, off by 1e-5, moved the gradient of seven tokens in a million by 3 to 15 %. A lie in a
+ * single row concerns a single token; what exceeds the stage's change in it still counts.
  *
- * A residual stream is mostly its input, so cosine similarity accepts a stage that does nothing; this measure does not. Same
- * kernels on the same kind of adapter give 0.
+ * A residual stream is mostly its input, so cosine similarity accepts a stage that does nothing; this measure does not. The
+ * same kernels on the same kind of adapter give 0.
  */
 
 import { assert } from "../assert.ts";
@@ -23,7 +23,7 @@ import type { WireRounding } from "../codec/codec.ts";
 export interface InnovationInput {
   readonly claimed: Float32Array; // (rows, width), as the other two
   readonly repeated: Float32Array;
-  readonly lazy: Float32Array | null; // null where input and output cannot be compared: zeros
+  readonly lazy: Float32Array | null; // null: input and output cannot be compared; zeros
   readonly width: number;
   readonly rounding: WireRounding; // of the wire's format
 }
@@ -32,17 +32,17 @@ export interface Innovation {
   readonly error: number;
   readonly equalShare: number; // of values equal to the last bit
   readonly beyondRounding: number; // the part of the error that rounding cannot explain
-  readonly rounding: number; // the most that it can
+  readonly rounding: number; // the most that rounding explains
 }
 
-const slack = 4; // times `rounding`: what an honest device has in its favour before an error is proof
+const slack = 4; // times `rounding`: the margin of an honest device before an error is proof
 
 /** The error used when the repetition changes nothing: any difference counts as this. */
 export const worstError = 1e6;
 
 export function innovation({ claimed, repeated, lazy, width, rounding }: InnovationInput): Innovation {
   const { length } = repeated;
-  assert(claimed.length === length && (lazy === null || lazy.length === length), "Outputs must have one length");
+  assert(claimed.length === length && (lazy === null || lazy.length === length), "compared outputs have one length");
   let difference = 0, beyond = 0, movable = 0, change = 0, equal = 0; // sums of squares, and a count
   const worst = { difference: 0, beyond: 0 }; // of a row
   for (let row = 0; row < length; row += width) {

@@ -1,30 +1,36 @@
 /**
- * What a miner's payload is worth, by what its parameters do to the held-out loss: a share of its pay.
+ * The value of a miner's payload by its effect on the held-out loss: a share of its pay.
  *
- * A round's start with one stage replaced by what one miner's payload leads to is evaluated on held-out text. The gain is by how
- * much the loss falls. Nobody can make it larger than the truth but by training better, so it is compared with the gains of the
- * stage's other replicas without a majority having to be honest: leave-one-in, the cheapest of the values that Shapley's axioms
- * average (cf. Ghorbani & Zou, arXiv 1904.02868). Statistics never expel.
+ * A leave-one-in evaluation replaces one stage of a round's start by the result of one miner's payload and measures the
+ * held-out loss. The gain is the fall of the loss. Only better training increases it, so it is compared with the gains
+ * of the stage's other replicas without requiring an honest majority. It is the cheapest of the values that Shapley's
+ * axioms average (cf. Ghorbani & Zou, arXiv 1904.02868). Statistics never ban.
  */
 
 import type { NodeId } from "../ids.ts";
 import { lowerMedian } from "../lower_median.ts";
 
-/** Honest replicas reached 0.54 or more of the others' gain where it is worth comparing (tests/lab/LOG.md). */
+/**
+ * Honest replicas reached at least 0.54 of the others' gain wherever gains were large enough to compare
+ * (tests/lab/LOG.md).
+ */
 const fullShare = 1 / 4;
 
-/** Of the pay, with each round: what chance took away is back after eight, and who goes on gaining nothing is tried again. */
+/**
+ * Of the pay, per round: a loss by chance is recovered after eight, and a miner that keeps gaining nothing is evaluated
+ * again.
+ */
 export const shareRecovery = 1 / 8;
 
 /**
- * The least gain of the others that says anything, in nats, times the root of the evaluated tokens. On 128 tokens that is 0.13;
- * chance added up to 0.02 there (tests/lab/LOG.md).
+ * The least significant gain of the others, in nats, times the root of the evaluated tokens: 0.13 on 128 tokens, where
+ * chance added up to 0.02 (tests/lab/LOG.md).
  */
 const leastGain = 1.5;
 
 /**
- * Shares in [0, 1], in the order of `losses`: held-out losses with one miner's parameters each, Infinity if they are not finite.
- * `base`: the loss without any of them; `tokens`: that each is the mean of. Null: neither it nor the others gain what says anything.
+ * Shares in [0, 1], in the order of `losses`: held-out losses with one miner's parameters each, Infinity if non-finite.
+ * `base`: the loss without any of them; `tokens`: of which each is the mean. Null: no significant gain.
  */
 export function payloadQualities(
   { base, losses, tokens }: { base: number; losses: readonly number[]; tokens: number },
@@ -39,8 +45,9 @@ export function payloadQualities(
 }
 
 /**
- * Notes the shares of miners whose payloads have just been tried; a miner that is not in `qualities` is paid in full. A trial that
- * says nothing changes nothing: who went on with bad payloads where they cannot be told would be paid in full again.
+ * Records the shares of miners whose payloads were just evaluated; a miner that is not in `qualities` is paid in full.
+ * An inconclusive evaluation changes nothing, so that bad payloads do not regain full pay where they cannot be told
+ * from good ones.
  */
 export function noteQualities(
   qualities: Map<NodeId, number>,
@@ -54,7 +61,7 @@ export function noteQualities(
   }
 }
 
-/** A round has been reported. */
+/** Called when a round has been reported. */
 export function recoverQualities(qualities: Map<NodeId, number>, recovery: number): void {
   for (const [miner, share] of [...qualities]) {
     if (share + recovery < 1) qualities.set(miner, share + recovery);

@@ -1,8 +1,11 @@
-/** The loss that validators who tried the same model agree on: one rule for the hub and for whoever verifies its log. */
+/**
+ * The loss that validators agree on for the same evaluated model: one rule for the orchestrator and for anyone who
+ * verifies its log.
+ */
 
 const tolerance = 1e-4; // of the loss: gains are compared with each other, and adapters differ by far less
 
-/** Two of them, or the only one; Infinity: the output is not finite; null: they do not agree. */
+/** The answer of two validators, or the only one; Infinity: non-finite output; null: they disagree. */
 export function agreedOn(answers: readonly { readonly loss: number }[]): number | null {
   if (answers.length === 1) return answers[0]!.loss;
   for (const [i, a] of answers.entries()) {

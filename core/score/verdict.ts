@@ -1,9 +1,9 @@
 /**
- * What an audit says about a miner's task and what follows: the one rule, shared by the hub and every validator.
+ * The verdict on a miner's task and its consequence: one rule, shared by the orchestrator and every validator.
  *
- * Owns the verdict as a value: what was found, what share of its pay the miner keeps, and the action. Out of scope: measuring a
- * repetition's error (innovation.ts) and carrying out the action: at the hub core/orchestrator/audit/verdict_actions.ts does
- * that, in a validator's scores work_score.ts.
+ * Owns the verdict as a value: the finding, the share of its pay that the miner keeps, and the action. Out of scope:
+ * measuring a repetition's error (innovation.ts) and carrying out the action, which
+ * core/orchestrator/audit/verdict_actions.ts does for the run and work_score.ts for a validator's scores.
  */
 
 import type { NodeId, StageIndex, TaskId } from "../ids.ts";
@@ -25,21 +25,22 @@ export interface Repetition {
 
 /** Squared norms of the plain sum over a miner's tasks in a step. */
 export interface GradientSquares {
-  readonly claimed: number; // confirmed by the miner
+  readonly claimed: number; // committed by the miner
   readonly found: number;
-  readonly least: number; // differences of what is smaller mean nothing
+  readonly least: number; // below this, differences mean nothing
 }
 
-/** What the hub found when it repeated a task. */
+/** The orchestrator's finding when it repeated a task. */
 export interface RefereedRepetition extends Repetition {
   readonly beyondRounding: number; // see innovation.ts
   readonly rounding: number;
 }
 
 /**
- * none: nothing follows. withholdPay: the miner keeps `score` of its pay while the round is in a validator's window; today only
- * in the book of the validator that found it, because one validator's claim proves nothing to the others. expel: proven to all;
- * the miner loses its place and the round's pay, and the next work report tells every validator.
+ * `none`: no consequence. `withholdPay`: the miner keeps `score` of its pay while the round is in a validator's window;
+ * today only in the book of the validator that found it, because one validator's claim proves nothing to the others.
+ * `expel`: a ban, proven to all: the miner leaves the run and loses the round's pay, and the next work report tells every
+ * validator.
  */
 export type VerdictAction = "none" | "withholdPay" | "expel";
 
@@ -48,7 +49,7 @@ export interface Verdict extends AuditedTask {
   readonly reason: string; // for people
   readonly score: number; // share of its pay that the miner keeps, 0 to 1
   readonly action: VerdictAction;
-  readonly evidence: Evidence | null; // null: nothing was repeated
+  readonly evidence: Evidence | null; // null: not repeated
 }
 
 export interface Evidence extends Repetition {
@@ -57,15 +58,16 @@ export interface Evidence extends Repetition {
 }
 
 /**
- * A miner can put its error so near the tolerance that rounding decides on which side of it a validator finds it. An
- * accusation is false only where the error is less than the tolerance by far more than that.
+ * An accusation is false only if the error is clearly below the tolerance: a miner can place its error so near the
+ * tolerance that rounding decides on which side a validator finds it.
  */
 const clearly = 2;
 
 /**
- * What the hub makes of a task that it has repeated itself, so an error is proof; a validator's word is none. Devices that differ
- * in rounding are orders of magnitude below any tolerance once what the wire's format explains is subtracted. A range of errors
- * above the tolerance without a consequence would be where a liar places its error.
+ * The verdict on a task that the orchestrator repeated itself, so an error is proof; a validator's claim is not.
+ * Devices that differ in rounding are orders of magnitude below any tolerance once what the wire's format explains is
+ * subtracted. No range of errors above the tolerance is without consequence, because a cheat would place its error
+ * there.
  */
 export function judgeAsReferee(
   { innovationError, lossError, beyondRounding, rounding }: RefereedRepetition,
@@ -95,12 +97,12 @@ export function judgeRepetition(
   };
 }
 
-/** No validator could repeat the task: that does not count against its miner. */
+/** No validator could repeat the task, which does not count against its miner. */
 export function inconclusive({ round, miner, stage, task }: AuditedTask, reason: string): Verdict {
   return { type: "inconclusive", round, miner, stage, task, reason, score: 1, action: "none", evidence: null };
 }
 
-/** The fields of the `verdict` records of the run and of a validator; null if there is nothing to report. */
+/** The fields of the `verdict` records of the run and of a validator; null: nothing to report. */
 export function verdictFacts({ type, round, miner, stage, task, evidence }: Verdict): VerdictFacts | null {
   if (evidence === null) return null;
   const { innovationError, equalShare, lossError, tolerance, gradient } = evidence;
@@ -121,5 +123,5 @@ export function verdictFacts({ type, round, miner, stage, task, evidence }: Verd
 export interface VerdictFacts extends AuditedTask, Repetition {
   readonly passed: boolean;
   readonly tolerance: number;
-  readonly gradient?: GradientSquares; // what was checked: a gradient's norm; left out: one task's output and losses
+  readonly gradient?: GradientSquares; // a gradient's norm was checked; absent: one task's output and losses
 }

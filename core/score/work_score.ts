@@ -1,13 +1,13 @@
 /**
- * Miners' scores: the sum of their credited work over the last rounds that are due, less what verdicts withhold.
+ * Miners' scores: the sum of their credited work over the last rounds that have vested, minus what verdicts withhold.
  *
- * A round's work is due a few rounds later. Until then an expulsion takes it, and so does a forfeit: a miner that leaves,
- * or shows nothing, when it is to show what it did cannot take the pay along (orchestrator/audit/forfeits.ts). With the last report of a run all is
- * due, and stays so if the run goes on later. This is an escrow: a cheat has to go unnoticed for `roundsUntilDue` rounds before it
- * earns anything.
+ * A round's work vests a few rounds later. Until then a ban takes it, and so does a forfeit: a drawn miner that leaves
+ * or opens nothing cannot keep the pay (orchestrator/audit/forfeits.ts). A run's last report vests everything,
+ * permanently, even if the run continues later. This is an escrow: a cheat must go unnoticed for `roundsUntilDue`
+ * rounds before it earns anything.
  *
- * Owns the window, what is due, and the sum. Out of scope: how much a verdict withholds (verdict.ts). Pure; a validator keeps one
- * book, chain/duty turns its scores into weights.
+ * Owns the window, vesting, and the sum. Out of scope: how much a verdict withholds (verdict.ts). Pure; a validator
+ * keeps one book, chain/duty turns its scores into weights.
  */
 
 import type { NodeId } from "../ids.ts";
@@ -22,7 +22,7 @@ export interface MinerScore {
   readonly score: number; // units of work, times the share that the verdicts leave
 }
 
-/** A miner loses what it earned from this round on, as far as that was not due. */
+/** A miner loses its unvested earnings from this round on. */
 export interface Forfeit {
   readonly miner: NodeId;
   readonly fromRound: number;
@@ -40,7 +40,7 @@ export interface WorkReport {
 export interface RoundReport {
   readonly round: number;
   readonly units: Map<NodeId, number>;
-  readonly isLast: boolean; // it ended the run, which may have gone on since
+  readonly isLast: boolean; // it ended the run, which may have continued since
 }
 
 export interface WorkBook {
@@ -59,17 +59,19 @@ export function openWorkBook(): WorkBook {
   return { rounds: new Map(), withheld: new Map(), newestRound: -1, endedRound: -1 };
 }
 
-/** The first round that is not due once the newest has been reported, and so can be forfeited with the next report. */
+/**
+ * The first round that has not vested once the newest has been reported, and so can be forfeited with the next report.
+ */
 export const firstNotDue = (book: Pick<WorkBook, "newestRound" | "endedRound">): number =>
   Math.max(0, lastDueOf(book) + 1);
 
 const lastDueOf = ({ newestRound, endedRound }: Pick<WorkBook, "newestRound" | "endedRound">): number =>
   Math.max(endedRound, newestRound - roundsUntilDue);
 
-/** Whether any round's work is due. */
+/** Whether any round's work has vested. */
 export const isAnyDue = (book: WorkBook): boolean => [...book.rounds.keys()].some((round) => round <= lastDueOf(book));
 
-/** Books a report, or a part of one; it replaces what is already booked, so a report may arrive twice. */
+/** Books a report, or a part of one, replacing what is booked, so a report may arrive twice. */
 export function bookWork(book: WorkBook, { round, miners, units, forfeits, isLast }: WorkReport): void {
   if (round <= book.newestRound - roundsBooked) return;
   const first = firstNotDue(book);
@@ -86,7 +88,7 @@ export function bookWork(book: WorkBook, { round, miners, units, forfeits, isLas
   forgetOld(book);
 }
 
-/** Books what a verdict leaves of a miner's pay; `score` 1 changes nothing. */
+/** Books a verdict's share of a miner's pay; `score` 1 changes nothing. */
 export function bookVerdict(
   { withheld }: WorkBook,
   { miner, round, score }: Pick<Verdict, "miner" | "round" | "score">,
@@ -102,7 +104,10 @@ function forgetOld(book: WorkBook): void {
   for (const [miner, { round }] of book.withheld) if (round <= oldest) book.withheld.delete(miner);
 }
 
-/** Of every miner with work that is booked, due or not, in order of address. A round without any, as of a run's end, takes no place. */
+/**
+ * Of every miner with booked work, vested or not, in order of address. A round without work, as at a run's end, takes
+ * no slot.
+ */
 export function scoresOf(book: WorkBook): MinerScore[] {
   const { rounds, withheld } = book;
   const lastDue = lastDueOf(book);
@@ -117,6 +122,6 @@ export function scoresOf(book: WorkBook): MinerScore[] {
     .map(([miner, units]) => ({ miner, score: units * (withheld.get(miner)?.share ?? 1) }));
 }
 
-/** Miners whose pay is withheld whole. */
+/** Miners whose pay is withheld entirely. */
 export const unpaidOf = ({ withheld }: WorkBook): number =>
   [...withheld.values()].filter(({ share }) => share === 0).length;

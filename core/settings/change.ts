@@ -26,7 +26,10 @@ export function changesBetween(from: RunConfig, to: RunConfig): SettingChange[] 
   });
 }
 
-/** The settings that must not change, without those the configuration omits: they tell one run's journal from another's. */
+/**
+ * The settings that must not change, without those the configuration omits: they distinguish one run's journal from
+ * another's.
+ */
 export function lastingSettings(config: RunConfig): readonly (readonly [KnobPath, KnobValue])[] {
   return knobPaths.filter((path) => !mayChange(path)).map((path) => [path, valueAt(config, path)] as const)
     .filter(([path, value]) => value !== omittedValue(path));
@@ -36,7 +39,7 @@ export function lastingSettings(config: RunConfig): readonly (readonly [KnobPath
 export function withChanges(config: RunConfig, changes: readonly SettingChange[]): RunConfig {
   const values = new Map(knobPaths.map((path) => [path, valueAt(config, path)]));
   for (const { path, to } of changes) {
-    assert(mayChange(path), `Cannot change ${path} as it must stay what it is while the run lives`);
+    assert(mayChange(path), `${path} is fixed for the whole run`);
     values.set(path, to);
   }
   return assembleConfig(values);

@@ -1,10 +1,10 @@
 /**
- * From a size and the given values to a whole configuration.
+ * Builds a whole configuration from a size and the given values.
  *
- * Order: constant defaults, the size's preset, given values, then the derivations below for values not given. A derivation
- * reads values of the same configuration, so `--steps 5` shortens warm-up and round with it. Invariant: a derived value obeys
- * its knob's limits. Out of scope: checks; given values are checked one by one before (parse.ts) and together afterwards
- * (rules.ts).
+ * Order: constant defaults, the size's preset, given values, then the derivations below for values not given. A
+ * derivation reads values of the same configuration, so `--steps 5` also shortens warm-up and round. Invariant: a
+ * derived value obeys its knob's limits. Out of scope: checks; given values are checked one by one before (parse.ts)
+ * and together afterwards (rules.ts).
  */
 
 import { assert } from "../assert.ts";
@@ -82,18 +82,19 @@ const derivations: readonly (readonly [KnobPath, Derivation])[] = [
 ];
 
 /**
- * Sides and bits of gradients go with the size's wires. So there are no sides where whole streams cross, or no wire does, and none
- * where only the wire's width is given: in files of versions that knew neither it always is, and the wire was to do alone.
+ * Side embeddings and bits of gradients belong to the size's wires. There are no side embeddings where whole streams
+ * cross, or no wire does, and none if only the wire's width is given: in files of older versions it always is, for a
+ * wire without them.
  */
 function hasUsualWires(config: RunConfig, given: DeriveInput["given"]): boolean {
   const isNarrow = wiresOfRun(config).some(({ width }) => width < config.model.width);
   return isNarrow && !given.has("pipeline.bottleneckWidth");
 }
 
-/** A residual holds back most of what a round learned and is a momentum of its own, so an outer momentum would count twice. */
+/** A residual retains most of what a round learned and acts as momentum, so an outer momentum would count twice. */
 const keepsResidual = (config: RunConfig): boolean => payloadCodecOf(config).keepsResidual;
 
-/** Runs of sizes with few rounds, which average plainly, take twice the step (tests/lab/LOG.md); others SparseLoCo's. */
+/** Sizes with few rounds, which average plainly, use twice the step (tests/lab/LOG.md); others use SparseLoCo's. */
 const residualRate = ({ outer }: RunConfig, size: SizeName): number =>
   presets[size]["outer.momentum"] === 0 && outer.momentum === 0 ? 2 : 1;
 
@@ -106,7 +107,7 @@ const roundUp = (bytes: number) => Math.ceil(bytes / mebi) * mebi;
 
 function withinLimits(path: KnobPath, value: number): number {
   const knob = knobAt(path);
-  assert(knob.kind === "int" || knob.kind === "float", `Cannot derive ${path} as only numbers are derived`);
+  assert(knob.kind === "int" || knob.kind === "float", `only numbers are derived, and ${path} is not one`);
   return Math.min(Math.max(value, knob.min), knob.max);
 }
 
@@ -121,27 +122,27 @@ export function neededFrameBytes(config: RunConfig): number {
   return config.limits.headerBytes + Math.max(task, evaluation);
 }
 
-/** The value of a setting that a configuration leaves out; null if it must have it. */
+/** The value of a setting that a configuration omits; null if it is required. */
 export function omittedValue(path: KnobPath): KnobValue | null {
   const knob = knobAt(path);
   return knob.omitsDefault === true && knob.default !== derived ? knob.default : null;
 }
 
 /**
- * Converts flat values to nested ones. `values` has every knob path that cannot be left out, each of its knob's type, so the
- * result is a `RunConfig`.
+ * Converts flat values to nested ones. `values` has every knob path that cannot be left out, each of its knob's type,
+ * so the result is a `RunConfig`.
  */
 export function assembleConfig(values: ReadonlyMap<KnobPath, KnobValue>): RunConfig {
   const config: Record<string, KnobValue | Record<string, KnobValue>> = {};
   for (const path of knobPaths) {
     const value = values.get(path) ?? omittedValue(path);
-    assert(value !== null, `Cannot assemble a configuration as ${path} has no value`);
+    assert(value !== null, `${path} has no value`);
     setValue(config, path, value);
   }
   return config as unknown as RunConfig;
 }
 
-/** Leaves it out where that means the same. */
+/** Omits a value equal to the default. */
 function setValue(config: object, path: KnobPath, value: KnobValue): void {
   const target = config as Record<string, KnobValue | Record<string, KnobValue>>;
   const [group = "", key] = path.split(".");

@@ -12,7 +12,7 @@ import { isSizedPath, presets, type SizeName } from "../config/size.ts";
 
 const commentColumn = 36;
 
-/** `origins`: where each value is from, in words or as an `Origin`. */
+/** `origins`: where each value comes from, in words or as an `Origin`. */
 export function describeConfig(config: RunConfig, origins: Readonly<Record<KnobPath, string>>): string[] {
   const lines: string[] = [];
   let table = "";
@@ -26,7 +26,7 @@ export function describeConfig(config: RunConfig, origins: Readonly<Record<KnobP
   return lines;
 }
 
-/** Of a value that the size would set: settings that were given may decide it instead (derive.ts). */
+/** For a value that the size would set: other given settings may decide it (derive.ts). */
 export function originOfSized(config: RunConfig, path: KnobPath): string {
   const isPreset = isSizedPath(path) && presets[config.size as SizeName][path] === valueAt(config, path);
   return isPreset ? `size ${config.size}` : "other settings";

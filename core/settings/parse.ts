@@ -1,9 +1,9 @@
 /**
  * Parses untrusted objects into a configuration: a TOML file with flags on top, or the configuration in `welcome`.
  *
- * Owns the order of precedence (flag over file over size over default) and the sentence of every problem. All problems are
- * collected, one per wrong field; nothing here throws, whatever the object is. Unknown keys are refused: a typo must not train
- * a model with a default.
+ * Owns the order of precedence (flag over file over size over default) and the text of every problem. All problems are
+ * collected, one per wrong field; nothing here throws, whatever the object is. Unknown keys are refused: a typo must
+ * not train a model with a default.
  */
 
 import { type Parsed, parsed, refused } from "../fault.ts";
@@ -63,7 +63,7 @@ export function resolveConfig(input: ResolveInput): ResolvedConfig {
   return problems.length === 0 ? checkRules({ config, origins }) : { ok: false, problems };
 }
 
-/** Rules between knobs; each knob is checked first, since these rules would only repeat its problem. */
+/** Rules between knobs; each knob is checked first, because these rules would only repeat its problem. */
 export function checkRules({ config, origins }: { config: RunConfig; origins: Origins }): ResolvedConfig {
   const problems = brokenRules(config).map((broken) => blame(broken, origins));
   return problems.length === 0 ? { ok: true, config, origins } : { ok: false, problems };
@@ -80,10 +80,10 @@ function originOf(path: KnobPath): Origin {
 /** Names the field that a person set, if it takes part in the broken rule. */
 function blame({ fields, text }: BrokenRule, origins: Origins): Problem {
   const path = fields.find((field) => origins[field] === "flag" || origins[field] === "file") ?? fields[0];
-  return { path, text: `Cannot use ${path} as ${text}`, origin: origins[path] };
+  return { path, text, origin: origins[path] };
 }
 
-/** A configuration from another node: every field must be present, unless it may be omitted, and valid and known. */
+/** A configuration from another node: every field must be valid and known, and present unless it may be omitted. */
 export function parseRunConfig(foreign: unknown): Parsed<RunConfig> {
   const { settings, complaints } = readTable(foreign);
   const missing = knobPaths.filter((path) => !settings.has(path) && omittedValue(path) === null)
@@ -92,9 +92,7 @@ export function parseRunConfig(foreign: unknown): Parsed<RunConfig> {
   if (wrong !== undefined && wrong !== null) return refused("malformedMessage", wrong.text);
   const config = assembleConfig(settings);
   const broken = brokenRules(config)[0];
-  return broken === undefined
-    ? parsed(config)
-    : refused("malformedMessage", `Cannot use ${broken.fields[0]} as ${broken.text}`);
+  return broken === undefined ? parsed(config) : refused("malformedMessage", broken.text);
 }
 
 interface Complaint {
@@ -102,17 +100,17 @@ interface Complaint {
   readonly text: string;
 }
 
-/** The valid settings of an object, and a complaint for everything else in it. */
+/** The valid settings of an object, and its problems. */
 interface Reading {
   readonly settings: Map<KnobPath, KnobValue>;
   readonly complaints: readonly Complaint[];
 }
 
-const maxComplaints = 20; // about one object; more mistakes do not make the answer longer
+const maxComplaints = 20; // for one object, so that many mistakes do not make the answer long
 
 function readTable(foreign: unknown): Reading {
   if (!isTable(foreign)) {
-    const text = `Cannot use the configuration as it must be a table: current value is ${showValue(foreign)}`;
+    const text = `The configuration must be a table, and is ${showValue(foreign)}`;
     return { settings: new Map(), complaints: [{ path: "", text }] };
   }
   const entries: [string, unknown][] = [];
@@ -141,12 +139,12 @@ function readSettings(entries: readonly (readonly [path: string, value: unknown]
 function checkSetting(path: KnobPath, value: unknown): Complaint | null {
   const rule = brokenRule(knobAt(path), value);
   if (rule === null) return null;
-  return { path, text: `Cannot use ${path} as it must be ${rule}: current value is ${showValue(value)}` };
+  return { path, text: `${path} must be ${rule}, and is ${showValue(value)}` };
 }
 
 function unknownSetting(path: string, value: unknown): Complaint {
   if (knobGroups.includes(path)) {
-    return { path, text: `Cannot use ${path} as it must be a table, [${path}]: current value is ${showValue(value)}` };
+    return { path, text: `${path} must be a table, [${path}], and is ${showValue(value)}` };
   }
   const shown = path.length > 60 ? `${path.slice(0, 60)}…` : path;
   return { path: shown, text: `There is no setting ${shown}: ${hintFor(path)}` };
@@ -162,7 +160,7 @@ function hintFor(path: string): string {
   return `[${group}] has ${siblings.join(", ")}`;
 }
 
-const fileTables = [...knobGroups, "hub"]; // how the orchestrator is started: read by the command line, not here
+const fileTables = [...knobGroups, "hub"]; // [hub]: how the orchestrator is started; read by the command line, not here
 
 function hintForTable(name: string): string {
   const near = name.includes(".") ? null : didYouMean(name, fileTables);
@@ -175,7 +173,9 @@ function isTable(value: unknown): value is Record<string, unknown> {
   return prototype === null || prototype === Object.prototype;
 }
 
-/** A flag's text converted to its knob's type; text that cannot be converted stays text, for `resolveConfig` to refuse. */
+/**
+ * A flag's text converted to its knob's type; text that cannot be converted stays text, for `resolveConfig` to refuse.
+ */
 export function valueFromText({ path, text }: { path: string; text: string }): KnobValue {
   if (!isKnobPath(path)) return text;
   const { kind } = knobAt(path);

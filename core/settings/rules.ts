@@ -17,8 +17,8 @@ import { knobs } from "../config/knobs.ts";
 import { isMeasured } from "../config/round_length.ts";
 
 export interface BrokenRule {
-  readonly fields: readonly [KnobPath, ...KnobPath[]]; // any of them may be the one to change
-  readonly text: string; // phrased to follow "Cannot use <field> as"
+  readonly fields: readonly [KnobPath, ...KnobPath[]]; // any of them may be the wrong one
+  readonly text: string; // a sentence without the values
 }
 
 interface Rule {
@@ -102,20 +102,20 @@ function rateProblem(config: RunConfig): string {
   const optimizer = optimizerOf(config);
   const { rate, beyond } = optimizers[optimizer].largestRate;
   const percent = (share: number) => `${Number((100 * share).toPrecision(2))} %`;
-  return `train.learningRate must be at most ${rate} with ${optimizer}: at ${beyond.rate}, audits of honest gradients were ` +
-    `off by up to ${percent(beyond.error)}, which is too near the ${percent(gradientTolerance)} that proves a lie`;
+  return `train.learningRate must be at most ${rate} with ${optimizer}, because at ${beyond.rate} audits of honest gradients were ` +
+    `off by up to ${percent(beyond.error)}, too near the ${percent(gradientTolerance)} that proves a lie`;
 }
 
-/** These compute with the model's shape, so they wait until it holds. */
+/** These compute with the model's shape, so they run only if it is valid. */
 const limitRules: readonly Rule[] = [
   {
     fields: ["limits.frameBytes", "train.sequencesPerMicrobatch", "model.contextLength", "validate.heldOutSequences"],
     text: (config) => {
       const needed = neededFrameBytes(config);
       const { max } = knobs["limits.frameBytes"];
-      const smaller = "make microbatches or evaluations smaller, or take a codec of fewer values";
-      return `limits.frameBytes must be at least ${needed} to hold a task: ` +
-        (needed > max ? `as ${max} is the most, ${smaller}` : `raise it, or ${smaller}`);
+      const smaller = "use smaller microbatches or evaluations, or a codec of fewer values";
+      return `limits.frameBytes must be at least ${needed} to hold a task; ` +
+        (needed > max ? `${max} is the most, so ${smaller}` : `raise it, or ${smaller}`);
     },
     holds: (config) => config.limits.frameBytes >= neededFrameBytes(config),
   },
@@ -140,6 +140,6 @@ export function brokenRules(config: RunConfig): BrokenRule[] {
   if (broken.length === 0) broken.push(...limitRules.filter((rule) => !rule.holds(config)));
   return broken.map(({ fields, text }) => {
     const shown = fields.map((path) => `${path} = ${showValue(valueAt(config, path))}`).join(", ");
-    return { fields, text: `${typeof text === "string" ? text : text(config)}: current values are ${shown}` };
+    return { fields, text: `${typeof text === "string" ? text : text(config)}; now ${shown}` };
   });
 }

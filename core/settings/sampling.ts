@@ -1,4 +1,4 @@
-/** How samples of the model's text are made: what a configuration leaves out. */
+/** Defaults for samples of the model's text, where the configuration omits them. */
 
 import type { RunConfig, SampleConfig } from "../config/config.ts";
 import { samplingDefaults } from "../config/knobs.ts";

@@ -1,8 +1,8 @@
 /**
  * "Did you mean …?": the known path nearest to an unknown one.
  *
- * A path is near if few letters differ, or if only the table is wrong or missing. Cost is bounded whatever the length of the
- * unknown path.
+ * A path is near if few letters differ, or if only the table is wrong or missing. Cost is bounded whatever the length
+ * of the unknown path.
  */
 
 const longestPath = 64; // characters that are compared

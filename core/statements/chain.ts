@@ -22,7 +22,7 @@ export function chainPosition(stages: number, item: { stage: number; direction: 
 
 /** The task at a position. */
 export function chainLink(stages: number, position: number): ChainLink {
-  assert(position >= 0 && position < chainLength(stages), "A chain must have this position");
+  assert(position >= 0 && position < chainLength(stages), "the chain has this position");
   return {
     stage: stageIndex(position < stages ? position : 2 * stages - 2 - position),
     direction: position < stages - 1 ? "forward" : position === stages - 1 ? "turnaround" : "backward",

@@ -1,13 +1,13 @@
 /**
- * What a message that is to be signed states: what it says about its subject. Its sender signs that and the hub checks it, each
- * with its own knowledge of the subject.
+ * The statement in a message that needs a signature. The sender signs it and the orchestrator checks it, each from its
+ * own knowledge of the subject.
  */
 
 import type { NodeId, TaskId } from "../ids.ts";
 import type { NodeMessage } from "../protocol/message.ts";
 import type { Statement } from "./statement.ts";
 
-/** What a message that is to be signed is about. */
+/** The subject of a message that needs a signature. */
 export type Subject =
   | {
     readonly type: "task";

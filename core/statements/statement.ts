@@ -1,10 +1,10 @@
 /**
- * What members sign with their hotkeys: findings of validators, and what miners commit to, as canonical text.
+ * What members sign with their hotkeys: validators' findings and miners' commitments, as canonical text.
  *
- * Owns the closed union and its text, which binds the run. A signature says nothing about any other run, round or task. The text
- * is JSON of a fixed list of values, so equal statements have equal bytes on every machine. A published form never changes:
- * signed logs outlive the protocol's version. Out of scope: keys and signatures, which the shell adds (cli/node) and checks
- * (cli/orchestrator, cli/observe/ledger).
+ * Owns the closed union and its text, which binds the run. A signature says nothing about any other run, round or task.
+ * The text is JSON of a fixed list of values, so equal statements have equal bytes on every machine. A published form
+ * never changes: signed logs outlive the protocol's version. Out of scope: keys and signatures, which the shell adds
+ * (cli/node) and checks (cli/orchestrator, cli/observe/ledger).
  */
 
 import type { BlobRef, Direction, NodeId, StageIndex, TaskId } from "../ids.ts";
@@ -17,8 +17,8 @@ export interface TaskFinding {
   readonly round: number;
   readonly miner: NodeId;
   readonly task: TaskId;
-  readonly work: string; // hash of what it was shown: workHash
-  readonly parameters: string; // that it repeated the task with: sourceName
+  readonly work: string; // hash of the task's data: workHash
+  readonly parameters: string; // that the validator repeated the task with: sourceName
   readonly innovationError: number;
   readonly equalShare: number;
   readonly lossError: number | null;
@@ -44,18 +44,18 @@ export interface ModelFinding {
   readonly tokens: number;
 }
 
-/** A miner confirmed its gradient of a step, and with it what it delivered in the step. */
+/** A miner commits its gradient of a step, and with it what it delivered in the step. */
 export interface StepReceipt {
   readonly type: "step";
   readonly round: number;
   readonly step: number;
-  readonly previous: string; // head of the chain over its steps before: work_chain.ts
+  readonly previous: string; // head of the chain over its earlier steps: work_chain.ts
   readonly root: string; // over what it delivered: work_tree.ts
-  readonly tasks: number; // whose gradients it added up
+  readonly tasks: number; // whose gradients it summed
   readonly squareSum: number; // of that gradient
 }
 
-/** A miner committed its payload, and with it all the steps it is made of. */
+/** A miner commits its payload, and with it all the steps that went into it. */
 export interface RoundCommitment {
   readonly type: "round";
   readonly round: number;
@@ -65,14 +65,14 @@ export interface RoundCommitment {
 
 export type Statement = TaskFinding | GradientFinding | ModelFinding | StepReceipt | RoundCommitment;
 
-/** A statement, and who is said to have signed it. */
+/** A statement, and its claimed signer. */
 export interface SignedStatement {
   readonly signer: NodeId;
   readonly statement: Statement;
   readonly signature: string; // 128 hexadecimal digits
 }
 
-/** In the field of a message that its sender's shell has yet to sign. */
+/** In the signature field of a message before the sender's shell signs it. */
 export const unsigned = "";
 
 export function statementText(run: string, statement: Statement): string {
@@ -110,7 +110,7 @@ export function sourceName(source: ReplaySource): string {
   return source.type === "initial" ? "initial" : source.parameters.hash;
 }
 
-/** What a task got and gave, as far as it is not data that everybody can make. */
+/** A task's inputs and output, except for data that anyone can derive. */
 export interface DoneWork {
   readonly task: TaskId;
   readonly input: string | null; // hash; null: token ids

@@ -1,14 +1,14 @@
 /**
- * A tree of hashes over what a miner delivered in a step: its root commits to every result, and a path shows that one is in it.
+ * A hash tree over a miner's results in a step: the root commits to every result, and a path proves that one is in it.
  *
- * Leaves are hashes of the work (workHash), in the order of the hub's request. A node is the hash of up to sixteen children: that
- * takes a third of the hashing of a tree of pairs, and paths are only written for the few results that were found wrong. A leaf's
- * text begins with a bracket and a node's with a word, so neither passes as the other.
+ * Leaves are hashes of the work (workHash), in the order of the orchestrator's request. A node is the hash of up to
+ * sixteen children: that takes a third of the hashing of a binary tree, and paths are only written for the few wrong
+ * results. A leaf's text begins with a bracket and a node's with a word, so neither passes as the other.
  */
 
 import { sha256 } from "../sha256.ts";
 
-/** From a leaf to the root: of each node its children, with the place of the one that is known left empty. */
+/** From a leaf to the root: the children of each node, with the known one left empty. */
 export type WorkPath = readonly (readonly string[])[];
 
 const children = 16; // of a node
@@ -39,7 +39,7 @@ export function pathOf(leaves: readonly string[], index: number): WorkPath {
   return path;
 }
 
-/** The root that the path leads to; null: it is none, as a node of it has not just one empty place. */
+/** The root that the path leads to; null: invalid, because one of its nodes does not have exactly one empty child. */
 export function rootFrom(leaf: string, path: WorkPath): string | null {
   let known = leaf;
   for (const node of path) {

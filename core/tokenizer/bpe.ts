@@ -31,7 +31,7 @@ export class Tokenizer {
       this.#bytes.push(Uint8Array.from([...this.bytesOf(left), ...this.bytesOf(right)]));
     }
     this.#bytes.push(this.#encoder.encode(endOfTextToken));
-    assert(this.#mergedIds.size === model.merges.length, "Cannot build a tokenizer as no pair may be merged twice");
+    assert(this.#mergedIds.size === model.merges.length, "a pair is merged at most once");
   }
 
   /** `<|endoftext|>` in the text becomes the special token; nothing is added. */
@@ -61,7 +61,7 @@ export class Tokenizer {
   bytesOf(id: number): Uint8Array {
     return present(
       this.#bytes[id],
-      `Cannot decode a token as its id must be below ${this.vocabSize}: current value is ${id}`,
+      `A token's id must be below ${this.vocabSize}, and is ${id}`,
     );
   }
 
@@ -85,7 +85,7 @@ export class Tokenizer {
         best = Math.min(best, this.#mergedIds.get(pairKey(ids[i - 1]!, ids[i]!)) ?? Infinity);
       }
       if (best === Infinity) break;
-      const [left, right] = present(this.model.merges[best - byteTokens], "A merged id must have its merge");
+      const [left, right] = present(this.model.merges[best - byteTokens], "a merged id has its merge");
       let kept = 0;
       for (let i = 0; i < length; i++) {
         if (i + 1 < length && ids[i] === left && ids[i + 1] === right) {

@@ -1,9 +1,9 @@
 /**
  * Trains a byte-level BPE from word counts (Sennrich et al. 2016; bytes as in GPT-2).
  *
- * Deterministic: the most frequent pair is merged first, ties go to the smaller (left, right) ids. Merge i makes id 256 + i.
- * Tokens are unique: until a byte sequence is one token, merges inside it happen the same way wherever it occurs, so it has one
- * last merge. Hence a merge never has an earlier rank than what it is built from (bpe.ts relies on that).
+ * Deterministic: the most frequent pair is merged first, ties go to the smaller (left, right) ids. Merge i makes id 256
+ * + i. Tokens are unique: until a byte sequence is one token, merges inside it happen the same way wherever it occurs,
+ * so it has one last merge. So a merge never has an earlier rank than its parts (bpe.ts relies on that).
  */
 
 import { assert, present } from "../assert.ts";
@@ -49,7 +49,7 @@ export function trainBpe(options: { wordCounts: ReadonlyMap<string, number>; voc
   const { vocabSize } = options;
   assert(
     vocabSize > byteTokens,
-    `Cannot train a vocabulary as it must hold 256 bytes and one special token: current size is ${vocabSize}`,
+    `A vocabulary holds at least 256 bytes and one special token, and this one has ${vocabSize}`,
   );
   const encoder = new TextEncoder();
   const index = new PairIndex();

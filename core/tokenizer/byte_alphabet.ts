@@ -21,7 +21,7 @@ export function spellBytes(token: Uint8Array): string {
   return Array.from(token, (byte) => present(characters[byte], "A byte must have its character")).join("");
 }
 
-/** Null when a character stands for no byte. */
+/** Null: a character stands for no byte. */
 export function readSpelling(spelling: string): Uint8Array | null {
   const read = Array.from(spelling, (character) => bytes.get(character));
   return read.every((byte) => byte !== undefined) ? Uint8Array.from(read) : null;

@@ -1,8 +1,9 @@
 /**
- * Cuts text into words, the pieces no merge ever crosses: GPT-2's pre-tokenisation.
+ * Cuts text into words, the pieces that no merge crosses: GPT-2's pre-tokenisation.
  *
- * Owns: the pattern and the one special token. Invariant: the words of a text, joined, are the text. White space is Unicode's
- * White_Space property, not JavaScript's `\s` (they differ at U+0085 and U+FEFF), as in Hugging Face's `ByteLevel`.
+ * Owns: the pattern and the one special token. Invariant: the words of a text, joined, are the text. White space is
+ * Unicode's White_Space property, as in Hugging Face's `ByteLevel`, not JavaScript's `\s` (they differ at U+0085 and
+ * U+FEFF).
  */
 
 /** Ends every document. Recognised in text, as Hugging Face does with a special token. */

@@ -11,7 +11,7 @@ export const adamw: Optimizer = {
     { name: "secondMoments", covers: wholeVector(table) },
   ],
   longestStep: ({ train }) => {
-    const longest = longestAdamStep(train); // the same for all values, so for their root mean square
+    const longest = longestAdamStep(train); // the same for all values, and so for their root mean square
     return { value: longest, rootMeanSquare: longest };
   },
   largestRate: { rate: 0.01, error: 2.2e-4, beyond: { rate: 0.02, error: 1.5e-3 } },

@@ -1,9 +1,9 @@
 /**
- * How far a stage's parameters can move in a round: a bound for what a member says it reached, by its payload or its parameters.
+ * The update-norm bound of a round: how far a stage's parameters can move, to check a member's payload or parameters.
  *
- * All lengths are in sums of the learning rates of the steps taken: `length` and `honestLength` bound the root mean square of
- * the way, `value` its largest value. Honest ways stay below them; weight decay and rounding come on top of the optimizer's own
- * bound, hence the least limits.
+ * All lengths are in sums of the learning rates of the steps taken: `length` and `honestLength` bound the root mean
+ * square of the change, `value` its largest value. Honest changes stay below them; weight decay and rounding come on
+ * top of the optimizer's own bound, hence the minimum limits.
  */
 
 import type { RunConfig } from "../config/config.ts";
@@ -12,7 +12,7 @@ import { optimizerOf, optimizers } from "./optimizers.ts";
 export interface LongestWay {
   readonly length: number;
   readonly value: number;
-  readonly honestLength: number; // what no honest way exceeds; `length` leaves room for what is unusual
+  readonly honestLength: number; // no honest change exceeds it; `length` leaves room for unusual ones
 }
 
 const least: LongestWay = { length: 4, value: 32, honestLength: 1.2 };

@@ -1,10 +1,11 @@
 /**
- * Muon (Jordan and others 2024, kellerjordan.github.io/posts/muon): the momentum of a matrix's gradient, made nearly orthogonal
- * by five Newton-Schulz rounds, for the matrices inside blocks and boundaries; AdamW for embedding, head, side tables and gains.
+ * Muon (Jordan and others 2024, kellerjordan.github.io/posts/muon): the momentum of a matrix's gradient, made nearly
+ * orthogonal by five Newton-Schulz rounds, for the matrices inside blocks and boundaries; AdamW for embedding, head,
+ * side tables and gains.
  *
- * Owns which tensors are whose, the numbers of the method and how far its step can go. Out of scope: the step itself
- * (`gpu/optimizers/muon.ts` on devices, `tests/lab/reference/muon.ts`).
- * Invariant: `momentum` covers whole matrices in the order of the table, so each matrix's momentum is contiguous.
+ * Owns the assignment of tensors, the numbers of the method and how far its step can go. Out of scope: the step itself
+ * (`gpu/optimizers/muon.ts` on devices, `tests/lab/reference/muon.ts`). Invariant: `momentum` covers whole matrices in
+ * the order of the table, so each matrix's momentum is contiguous.
  */
 
 import type { RunConfig } from "../config/config.ts";
@@ -32,7 +33,7 @@ export interface Matrix extends ParameterTensor {
   readonly columns: number;
 }
 
-/** The matrices that Muon steps. Sides are multiples of 4, as the devices' products need; other matrices are left to AdamW. */
+/** The matrices that Muon steps. Sides are multiples of 4, as the devices' products need; other matrices use AdamW. */
 export function muonMatrices({ tensors }: ParameterTable): Matrix[] {
   return tensors.flatMap((tensor) => {
     const [rows = 0, columns = 0] = tensor.shape;
@@ -53,7 +54,7 @@ function rangesOf(matrices: readonly Matrix[]): VectorRange[] {
   return ranges;
 }
 
-/** What ascending ranges leave of a vector. */
+/** The complement of ascending ranges in a vector. */
 function restOf(ranges: readonly VectorRange[], length: number): VectorRange[] {
   const ends = [{ offset: 0, size: 0 }, ...ranges];
   return ends.flatMap(({ offset, size }, i) => {
@@ -69,7 +70,10 @@ function restOf(ranges: readonly VectorRange[], length: number): VectorRange[] {
  */
 const largestSingularValue = 1.21;
 
-/** Of all matrices of the run: blocks have sides of the model's and the head's width, boundaries those of their codecs. */
+/**
+ * Over all matrices of the run: blocks have sides of the model's and the head's width, boundaries those of their
+ * codecs.
+ */
 function longestSide(config: RunConfig): number {
   const { width, ffnWidth } = config.model;
   const hidden = boundaryTensors(config).flat().filter(({ name }) => !hasRowForEachToken(name));

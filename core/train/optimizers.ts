@@ -1,8 +1,8 @@
 /**
- * The table of optimizers, and which one a run uses.
+ * The table of optimizers, and the choice for a run.
  *
- * A new optimizer is a name in `optimizer_names.ts`, a file beside `adamw.ts` and a line here. The compiler then asks for its
- * update on each device (`gpu/webgpu/optimizers/updates.ts`, `gpu/cpu/updates.ts`) and for its oracle
+ * A new optimizer is a name in `optimizer_names.ts`, a file beside `adamw.ts` and a line here. The compiler then asks
+ * for its update on each device (`gpu/webgpu/optimizers/updates.ts`, `gpu/cpu/updates.ts`) and for its oracle
  * (`tests/lab/reference/updates.ts`).
  */
 
@@ -14,7 +14,6 @@ import { defaultOptimizer, type OptimizerName } from "../config/optimizer_names.
 
 export const optimizers: Readonly<Record<OptimizerName, Optimizer>> = { adamw, muon };
 
-/** The optimizer of this run. */
 export function optimizerOf({ train }: RunConfig): OptimizerName {
   return train.optimizer ?? defaultOptimizer;
 }

@@ -9,14 +9,14 @@ import type { TrainConfig } from "../config/config.ts";
 
 /**
  * Peak rate times the smaller of two ramps: up over the first `warmupSteps` (the first step already moves, step
- * `warmupSteps - 1` is at the peak) and down over the last `decayFraction` of the run (the last step is at
- * `finalLearningRateFraction`, and so is anything after it).
+ * `warmupSteps - 1` is at the peak) and down over the last `decayFraction` of the run (the last step and any after it
+ * are at `finalLearningRateFraction`).
  */
 export function learningRateAt({ config, step }: { config: TrainConfig; step: number }): number {
   const { steps, warmupSteps, decayFraction, finalLearningRateFraction, learningRate } = config;
   const rising = warmupSteps === 0 ? 1 : Math.min(1, (step + 1) / warmupSteps);
   const decaySteps = Math.round(steps * decayFraction);
-  const decayed = Math.min(Math.max(step + 1 - (steps - decaySteps), 0), decaySteps); // steps of the decay done, this one too
+  const decayed = Math.min(Math.max(step + 1 - (steps - decaySteps), 0), decaySteps); // including this step
   const falling = decaySteps === 0 ? 1 : 1 - (1 - finalLearningRateFraction) * (decayed / decaySteps);
   return learningRate * Math.min(rising, falling);
 }
@@ -27,8 +27,8 @@ export function joinWarmup({ localSteps, joinWarmupSteps }: { localSteps: number
 }
 
 /**
- * The factor that limits a gradient's norm to `clipNorm`. `squareSum` adds up untrusted numbers, so it may be anything: no
- * factor can repair a NaN sum, so 0 means "take no step".
+ * The factor that limits a gradient's norm to `clipNorm`. `squareSum` adds up untrusted numbers, so it may be anything:
+ * no factor can repair a NaN sum, so 0 means "take no step".
  */
 export function clipFactor({ squareSum, clipNorm }: { squareSum: number; clipNorm: number }): number {
   if (!Number.isFinite(squareSum) || squareSum < 0) return 0;

@@ -1,10 +1,10 @@
 /**
  * The reducer's arithmetic: a weighted mean of one slice over the contributors, the same bits on every machine.
  *
- * Inputs may be scaled down first (a payload much longer than its peers'). Per value it adds in the order of the inputs in
- * float64 (IEEE add and multiply, which no engine may fuse or reorder), divides once and rounds once to float32. Order is
- * therefore part of the result: callers sort contributors with `inMergeOrder`. Rejects: inputs of another length and non-finite
- * values; it never returns one.
+ * Inputs may be scaled down first (a payload much longer than its peers'). Each value is summed in the order of the
+ * inputs in float64 (IEEE add and multiply, which no engine may fuse or reorder), divided once and rounded once to
+ * float32. Order is therefore part of the result: callers sort contributors with `inMergeOrder`. Rejects: inputs of
+ * another length and non-finite values; it never returns one.
  */
 
 import { type Parsed, parsed, refused } from "../fault.ts";
@@ -12,8 +12,8 @@ import { inUnits, type LongWork } from "../long_work.ts";
 
 export interface AverageInput {
   readonly inputs: readonly Float32Array[]; // each (size of the slice), in merge order
-  readonly weights: readonly number[]; // one an input, in any unit
-  readonly scales?: readonly number[]; // one an input, at most 1; default all 1
+  readonly weights: readonly number[]; // one per input, in any unit
+  readonly scales?: readonly number[]; // one per input, at most 1; default all 1
 }
 
 const maxWeight = 2 ** 53; // so that no sum of products overflows
@@ -27,7 +27,7 @@ export function averageSlices({ inputs, weights, scales }: AverageInput): Parsed
   if (wrong !== undefined) {
     return refused(
       "badNumbers",
-      `Cannot average slices as they must have one length: ${first.length} and ${wrong.length}`,
+      `Cannot average slices of different lengths, ${first.length} and ${wrong.length}`,
     );
   }
   const wrongWeight = weights.find((weight) => !(weight >= 0 && weight <= maxWeight));
@@ -35,7 +35,7 @@ export function averageSlices({ inputs, weights, scales }: AverageInput): Parsed
   if (wrongWeight !== undefined || total === 0) {
     return refused(
       "badNumbers",
-      `Cannot average slices as weights must be positive numbers: current value is ${weights}`,
+      `Cannot average slices: weights must be positive numbers, and are ${weights}`,
     );
   }
   const factors = weights.map((weight, j) => weight * (scales?.[j] ?? 1));
@@ -48,13 +48,13 @@ export function averageSlices({ inputs, weights, scales }: AverageInput): Parsed
   const position = firstBadInput(inputs);
   return position === null
     ? parsed(average)
-    : refused("badNumbers", `Cannot average slices as input ${position} holds a non-finite value`);
+    : refused("badNumbers", `Cannot average slices: input ${position} holds a non-finite value`);
 }
 
 const addedInUnit = 2 ** 19; // values, a few milliseconds
 
 /**
- * The same for long slices, with pauses: each value depends only on its own position, so computing in parts gives the same
+ * The same for long slices, with pauses: each value depends only on its position, so computing in parts gives the same
  * bits.
  */
 export function* averageInUnits({ inputs, ...rest }: AverageInput): LongWork<Parsed<Float32Array<ArrayBuffer>>> {
@@ -84,7 +84,9 @@ function isFiniteVector(values: Float32Array): boolean {
   return true;
 }
 
-/** Weights by work done, capped at twice the median: a miner that claims much must not decide the result. */
+/**
+ * Weights by completed work, capped at twice the median, so that a miner with a large claim cannot decide the result.
+ */
 export function contributionWeights(tokens: readonly number[]): number[] {
   const sorted = [...tokens].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

@@ -1,9 +1,10 @@
 /**
  * Which miner reduces which slice in a merge: butterfly all-reduce with every slice computed twice.
  *
- * A stage's vector is cut into slices, and each slice goes to two different miners. Every pair of miners shares slices where there
- * are enough of them, so one liar disagrees with everybody, and no pair has two more than another. Traffic per miner does not grow with the number of miners. Invariants: slices are multiples of
- * 64 floats (as every tensor is), in order, without gap or overlap; reducers of a slice differ; the slice counts of any two
+ * A stage's vector is cut into slices, and each slice goes to two different miners. Every pair of miners shares slices
+ * if there are enough of them, so a single cheat disagrees with everybody; the slice counts of two pairs differ by at
+ * most one. Traffic per miner does not grow with the number of miners. Invariants: slices are multiples of 64 floats
+ * (as every tensor is), in order, without gap or overlap; reducers of a slice differ; the slice counts of any two
  * miners differ by at most one. All choices come from the given stream.
  */
 
@@ -28,22 +29,23 @@ export const alignFloats = 64;
 const mostSlices = 256;
 const maxSliceFloats = 2 ** 24; // 64 MiB
 
-/** The most slices any layout of such a vector has, for any number of contributors. */
+/** The most slices of any layout of such a vector, for any number of contributors. */
 export function mostSlicesOf(length: number): number {
   return Math.min(Math.ceil(length / alignFloats), mostSlices + Math.ceil(length / maxSliceFloats));
 }
 
 /**
- * Slices for `contributors` miners: one for every pair up to `mostSlices`, or a multiple of that when they would be larger than
- * `maxFloats`, or as many as `minFloats` allows when the vector is too short for all. Sizes differ by 64 floats at most.
+ * Slices for `contributors` miners: one for every pair up to `mostSlices`, a multiple of that if they would be larger
+ * than `maxFloats`, or as many as `minFloats` allows if the vector is too short for all. Sizes differ by 64 floats at
+ * most.
  */
 export function sliceLayout(options: SliceLayoutOptions): Slice[] {
   const { length, contributors, minFloats = alignFloats, maxFloats = maxSliceFloats } = options;
   assert(
     length > 0 && length % alignFloats === 0,
-    `Cannot cut a vector as its length must be a positive multiple of ${alignFloats}: current value is ${length}`,
+    `The length of a vector must be a positive multiple of ${alignFloats}, and is ${length}`,
   );
-  assert(contributors >= 1, `Cannot cut a vector as a merge needs a contributor: current value is ${contributors}`);
+  assert(contributors >= 1, `A merge needs at least one contributor, and has ${contributors}`);
   const blocks = length / alignFloats;
   const pairs = Math.min(mostSlices, Math.max(1, pairCount(contributors)));
   const perPair = Math.ceil(length / (pairs * maxFloats));
@@ -68,8 +70,9 @@ export interface AssignReducersOptions {
 }
 
 /**
- * The two reducers of every slice. Every pair gets its share in a secret order; slices beyond a multiple of the number of pairs
- * go to pairs that share none of them. With two miners, both reduce everything; a single miner has nothing to reduce and gets an empty list.
+ * The two reducers of every slice. Every pair gets its share in a secret order; slices beyond a multiple of the number
+ * of pairs go to pairs that share no miner. With two miners, both reduce everything; a single miner reduces nothing and
+ * gets an empty list.
  */
 export function assignReducers({ slices, miners, stream }: AssignReducersOptions): ReducerPair[] {
   if (miners < 2) return [];
@@ -88,7 +91,7 @@ function allPairs(miners: number): ReducerPair[] {
   return pairs;
 }
 
-/** Fewer than all pairs, in a secret order: none of them twice, and never one miner in two more than another. */
+/** Fewer than all pairs, in a secret order: none twice, and the counts of any two miners differ by at most one. */
 function evenPairs({ count, miners, stream }: { count: number; miners: number; stream: Stream }): ReducerPair[] {
   const order = shuffle(stream, Array.from({ length: miners }, (_, miner) => miner));
   const pairs = Array.from({ length: count }, (_, game): ReducerPair => {
@@ -100,12 +103,12 @@ function evenPairs({ count, miners, stream }: { count: number; miners: number; s
 }
 
 /**
- * The games of a tournament in which everybody meets everybody once, in an order in which nobody has played two games more than
- * another. An even number of players: days on which all play, one of them staying while the others move on by a seat. An odd
- * one: closed walks through all players (Walecki), each walked twice round, where two players in a row have a game.
+ * The games of a round-robin tournament, ordered so that the players' game counts never differ by more than one. For an
+ * even number of players: days on which all play, with one player fixed while the others rotate. For an odd number:
+ * closed walks through all players (Walecki), each walked twice, whose neighbours play each other.
  */
 function gameOf(game: number, players: number): readonly [number, number] {
-  const others = players - 1; // beside the one that stays, or where walks begin
+  const others = players - 1; // beside the fixed player, or where walks begin
   if (players % 2 === 0) {
     const [day, table] = divided(game, players / 2);
     return table === 0 ? [others, day] : [(day + table) % others, (day + others - table) % others];

@@ -1,6 +1,6 @@
 /**
- * One non-negative bfloat16 number, the form of the levels and scales in payloads: 15 bits for the whole range of float32, as
- * the sign is left out. Its rounding costs 0.4 % at most, and what a residual keeps includes it.
+ * A non-negative bfloat16 number, the form of levels and scales in payloads: 15 bits for the whole range of float32,
+ * without the sign. Its rounding costs 0.4 % at most, and a residual includes it.
  */
 
 const one = new Float32Array(1); // scratch: a number and its pattern
@@ -9,9 +9,9 @@ const pattern = new Uint32Array(one.buffer);
 export const levelBits = 15;
 export const largestFloat = 2 ** 128 - 2 ** 104; // of float32
 export const firstNormal = 0x80; // lower ones are at most 2^-126, and coarser
-const firstNonFinite = 0x7f80; // also of a set sign bit: larger
+const firstNonFinite = 0x7f80; // larger also if the sign bit is set
 
-/** The nearest level, ties to even. Of a non-finite value a non-finite level. */
+/** The nearest level, ties to even. A non-finite value gives a non-finite level. */
 export function nearestLevel(value: number): number {
   one[0] = value;
   const bits = pattern[0]!;
@@ -32,7 +32,7 @@ export function valueOfLevel(bits: number): number {
   return one[0]!;
 }
 
-/** Whether a stranger's 16 bits are a finite number that is not negative. */
+/** Whether 16 untrusted bits are a finite non-negative number. */
 export function isLevel(bits: number): boolean {
   return bits < firstNonFinite;
 }

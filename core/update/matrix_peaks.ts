@@ -1,8 +1,8 @@
 /**
  * The longest row and the longest column of every matrix in a payload.
  *
- * A matrix whose length lies in one row or column acts many times as strongly on what passes through it as one of the same
- * length whose values are spread. Out of scope: what follows (core/orchestrator/merge/payloads/payload_weights.ts).
+ * A matrix whose norm is concentrated in one row or column acts many times as strongly on its input as one with the
+ * same norm spread out. Out of scope: the consequences (core/orchestrator/merge/payloads/payload_weights.ts).
  */
 
 import type { ParameterTensor } from "../model/spec.ts";
@@ -18,7 +18,7 @@ function matrixOf({ shape }: ParameterTensor): Matrix | null {
   return shape.length === 2 && rows! > 1 && columns! > 1 ? { rows: rows!, columns: columns! } : null;
 }
 
-/** How many values each of a payload's peaks is made of: a row and a column of each matrix, in the order of the table. */
+/** The number of values of each of a payload's peaks: a row and a column of each matrix, in the order of the table. */
 export const peakSizes = (tensors: readonly ParameterTensor[]): number[] =>
   tensors.map(matrixOf).flatMap((matrix) => matrix === null ? [] : [matrix.columns, matrix.rows]);
 
@@ -36,7 +36,7 @@ export class PeakSum {
     this.#matrices = tensors.map(matrixOf);
   }
 
-  /** Values [from, to) of `values`, the first of which is value `at` of the tensor. Padding may be before and behind it. */
+  /** Values [from, to) of `values`, the first of which is value `at` of the tensor. Padding may surround it. */
   add(tensor: number, { values, from, to, at }: { values: Float32Array; from: number; to: number; at: number }): void {
     while (this.#tensor < tensor) this.#next();
     const matrix = this.#matrices[tensor] ?? null;
@@ -53,7 +53,7 @@ export class PeakSum {
     }
   }
 
-  /** Ends the sums. Squares: of each matrix its longest row's, then its longest column's. */
+  /** Ends the sums. Squares: for each matrix its longest row's, then its longest column's. */
   finish(): readonly number[] {
     while (this.#tensor < this.#matrices.length) this.#next();
     return this.#peaks;

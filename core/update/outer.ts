@@ -1,13 +1,14 @@
 /**
- * The outer optimizer of a round: what a replica learned, and the step that the stage takes with the average.
+ * The outer optimizer of a round: a replica's pseudo-gradient, and the step that the stage takes with the average.
  *
- * DiLoCo (Douillard et al. 2023, arXiv 2311.08105): the pseudo-gradient is the round's start minus the
- * replica's parameters, the outer step is SGD with Nesterov momentum in the form PyTorch gives it,
+ * DiLoCo (Douillard et al. 2023, arXiv 2311.08105): the pseudo-gradient is the round's start minus the replica's
+ * parameters, the outer step is SGD with Nesterov momentum in PyTorch's form,
  *
  *     v <- mu v + g          theta <- theta - lr (g + mu v)          g: averaged pseudo-gradient
  *
- * Each value depends only on its own position and is computed in float64 and rounded once to float32, so slices may be stepped
- * separately, in any order, on any machine, with the same bits. mu = 0 and lr = 1 is plain averaging: theta is start - g.
+ * Each value depends only on its own position, is computed in float64 and rounded once to float32, so slices may be
+ * stepped separately, in any order, on any machine, with the same bits. mu = 0 and lr = 1 is plain averaging: theta is
+ * start - g.
  */
 
 import { assert } from "../assert.ts";
@@ -20,7 +21,7 @@ export interface PseudoGradientInput {
 export function pseudoGradient({ start, current }: PseudoGradientInput): Float32Array<ArrayBuffer> {
   assert(
     start.length === current.length,
-    `Cannot subtract as lengths must be equal: current values are ${start.length} and ${current.length}`,
+    `Lengths must be equal, and are ${start.length} and ${current.length}`,
   );
   const difference = new Float32Array(start.length);
   for (let i = 0; i < difference.length; i++) difference[i] = start[i]! - current[i]!;
@@ -45,14 +46,14 @@ export function outerStep(input: OuterStepInput): OuterState {
   const { length } = average;
   assert(
     input.parameters.length === length && input.momentum.length === length,
-    `Cannot step as lengths must be equal: current values are ${input.parameters.length}, ${input.momentum.length}, ${length}`,
+    `Lengths must be equal, and are ${input.parameters.length}, ${input.momentum.length} and ${length}`,
   );
   const parameters = new Float32Array(length);
   const momentum = new Float32Array(length);
   for (let i = 0; i < length; i++) {
     const gradient = average[i]!;
     momentum[i] = momentumFactor * input.momentum[i]! + gradient;
-    const update = gradient + momentumFactor * momentum[i]!; // the rounded momentum: what the next round will read
+    const update = gradient + momentumFactor * momentum[i]!; // the rounded momentum, which the next round will read
     parameters[i] = input.parameters[i]! - learningRate * update;
   }
   return { parameters, momentum };

@@ -1,12 +1,13 @@
 /**
- * The shape of a payload, small enough to keep: how its length is distributed over the stage's tensors, their rows and columns,
- * and a sketch of its direction.
+ * The shape of a payload, small enough to keep: how its norm is distributed over the stage's tensors, their rows and
+ * columns, and a sketch of its direction.
  *
- * The sketch has a part for each kind of tensor (all queries, all gains of one place, the head), as a payload that goes
- * backwards in one of them alone may look like its peers as a whole. A part is a count sketch (Charikar, Chen, Farach-Colton,
- * 2002): each value is added, with a sign, to one of `sketchWidth` sums, both drawn by a hash with a key. The inner product of
- * two sketches estimates that of the payloads, with a standard deviation of 1 / sqrt(sketchWidth) of their lengths. The key is
- * secret at least until the round is over, so that nobody can make a payload whose sketch misleads. Out of scope: what follows from a shape (core/orchestrator/merge/payloads/payload_weights.ts).
+ * The sketch has a part for each kind of tensor (all queries, all gains of one kind, the head), because a payload that
+ * is reversed in only one of them may look like its peers as a whole. A part is a count sketch (Charikar, Chen,
+ * Farach-Colton, 2002): each value is added, with a sign, to one of `sketchWidth` sums, both chosen by a keyed hash.
+ * The inner product of two sketches estimates that of the payloads, with a standard deviation of 1 / sqrt(sketchWidth)
+ * of their norms. The key is secret at least until the round is over, so that nobody can craft a payload with a
+ * misleading sketch. Out of scope: the consequences (core/orchestrator/merge/payloads/payload_weights.ts).
  */
 
 import { inUnits, type LongWork } from "../long_work.ts";
@@ -42,7 +43,9 @@ export class ShapeSum {
     this.#key = key;
   }
 
-  /** Values at `offset` of the stage's vector; in ascending order. Padding after the last tensor counts as part of it. */
+  /**
+   * Values at `offset` of the stage's vector, in ascending order. Padding after the last tensor counts as part of it.
+   */
   *add(values: Float32Array, offset: number): LongWork<void> {
     yield* inUnits({ total: values.length, unit: valuesInUnit }, (from, to) => {
       for (let at = from; at < to;) {
@@ -57,7 +60,7 @@ export class ShapeSum {
     });
   }
 
-  /** After the last values. */
+  /** Call after the last values. */
   finish(): PayloadShape {
     return { tensorSquares: [...this.#squares], peakSquares: this.#peaks.finish(), sketch: [...this.#sketch] };
   }
@@ -84,7 +87,7 @@ export class ShapeSum {
   }
 }
 
-/** The same for tensors whose names differ in numbers only, such as that of the layer. */
+/** The same kind for tensors whose names differ only in numbers, such as that of the layer. */
 function kindsOf(tensors: readonly ParameterTensor[]): number[] {
   const kinds = new Map<string, number>();
   return tensors.map(({ name }) => {
@@ -102,7 +105,7 @@ export function partsOf(sketch: readonly number[]): number[][] {
   );
 }
 
-/** The cosine of two sketched directions; 0 if one has no length. */
+/** The cosine of two sketched directions; 0 if one is zero. */
 export function cosineOf(a: readonly number[], b: readonly number[]): number {
   const lengths = Math.sqrt(inner(a, a) * inner(b, b));
   return lengths > 0 ? inner(a, b) / lengths : 0;

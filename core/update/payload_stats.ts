@@ -1,9 +1,9 @@
 /**
- * Statistics from one pass over a payload: whether every value is finite, its length (norm), its largest value.
+ * Statistics from one pass over a payload: whether every value is finite, its norm, its largest value.
  *
- * For vectors that a member sent and the hub reads. Sums in float64 in the order of the values, so every machine gets the same
- * bits. A square of a float32 fits a float64 with room to spare (at most 1.2e77 a value), so finite values never overflow. Out
- * of scope: limits on what is too long or too large for an honest member.
+ * For vectors that a member sent and the orchestrator reads. Sums in float64 in the order of the values, so every
+ * machine gets the same bits. A square of a float32 is at most 1.2e77, so sums of finite values never overflow. Out of
+ * scope: limits for honest members.
  */
 
 import { inUnits, type LongWork } from "../long_work.ts";
@@ -14,7 +14,7 @@ const inspectedInUnit = 2 ** 20; // values, a few milliseconds
 export interface PayloadStats {
   readonly isFinite: boolean; // no NaN and no infinity
   readonly squareSum: number; // of the finite values
-  readonly largest: number; // absolute, of the finite values; 0 of an empty vector
+  readonly largest: number; // absolute, of the finite values; 0 for an empty vector
 }
 
 export const noValues: PayloadStats = { isFinite: true, squareSum: 0, largest: 0 };
@@ -38,7 +38,7 @@ export function payloadStats(values: Float32Array): PayloadStats {
   return { isFinite, squareSum, largest };
 }
 
-/** Of the bytes of a vector, in units; `unreadable` unless they are whole floats. */
+/** For the bytes of a vector, in units; `unreadable` unless they are whole floats. */
 export function* inspectVector(bytes: Uint8Array): LongWork<PayloadStats> {
   if (bytes.byteLength % vectorBytes(1) !== 0) return unreadable;
   const values = floatsOf(bytes);

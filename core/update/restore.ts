@@ -1,9 +1,9 @@
 /**
- * Rebuilds a stage whose parameters are lost from its neighbours (CheckFree, arXiv 2506.15461): each layer is the mean of the
- * nearest layers before and after it, weighted by the squared gradient norm of the stage they come from.
+ * Rebuilds a stage whose parameters are lost from its neighbours (CheckFree, arXiv 2506.15461): each layer is the mean
+ * of the nearest layers before and after it, weighted by the squared gradient norm of their stages.
  *
- * Tensors without a counterpart in the neighbours (embedding, head, the two ends of a compressed boundary, sides) restart from the
- * seed. Float64 in a fixed order, rounded once, so it gives the same bits everywhere.
+ * Tensors without a counterpart in the neighbours (embedding, head, the two ends of a compressed boundary, side
+ * embeddings) restart from the seed. Float64 in a fixed order, rounded once, so it gives the same bits everywhere.
  */
 
 import { fillInitial } from "../model/initial.ts";
@@ -27,7 +27,7 @@ export function restoreStage(options: RestoreOptions): Float32Array<ArrayBuffer>
   return restored;
 }
 
-/** A part of the same vector: its values from `first` on, as many as `restored` takes, which are zero before. */
+/** A part of the same vector: its values from `first` on, as many as `restored` holds, which must be zero before. */
 export function fillRestored(
   { table, seed, neighbours }: RestoreOptions,
   first: number,
@@ -57,7 +57,7 @@ export function fillRestored(
 
 const layerName = /^model\.layers\.(\d+)\.(.+)$/;
 
-/** The same part of the layer that is nearest in the model. */
+/** The corresponding tensor of the nearest layer in the model. */
 function nearestTensor(table: ParameterTable, tensor: ParameterTensor): ParameterTensor | null {
   const wanted = layerName.exec(tensor.name);
   if (wanted === null) return null;

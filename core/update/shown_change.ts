@@ -1,11 +1,11 @@
 /**
- * How a miner shows the parameters of a drawn step: as their difference from the round's start, which everybody has who is to
- * repeat its tasks, in half the bytes that the parameters take.
+ * How a miner opens the parameters of a drawn step: as their difference from the round's start, which every node that
+ * repeats its tasks has, in half the bytes of the parameters.
  *
- * The difference (start minus parameters, as in a payload) is cut into blocks of 64 values, each with a scale (payload/level.ts)
- * and a code of 16 bits for every value: off by at most 1/65,000 of the block's largest change. Codes of 8 bits would halve it
- * again, but tasks repeated with them are off by up to half of what audits tolerate (tests/lab/LOG.md). All functions are
- * pure and give the same bytes on every machine.
+ * The difference (start minus parameters, as in a payload) is cut into blocks of 64 values, each with a scale
+ * (payload/level.ts) and a code of 16 bits for every value: off by at most 1/65,000 of the block's largest change.
+ * Codes of 8 bits would halve it again, but tasks repeated with them are off by up to half of the audit tolerance
+ * (tests/lab/LOG.md). All functions are pure and give the same bytes on every machine.
  */
 
 import { inUnits, type LongWork } from "../long_work.ts";
@@ -17,10 +17,10 @@ const blockBytes = scaleBytes + 2 * blockValues;
 const largestCode = 32_767;
 const blocksInUnit = 2 ** 12; // a few milliseconds
 
-/** Of a stage with this many floats. */
+/** For a stage with this many floats. */
 export const changeBytes = (floats: number): number => blockBytes * Math.ceil(floats / blockValues);
 
-/** Both of one stage, finite. */
+/** Both vectors are of one stage, finite. */
 export function* encodeChange(start: Float32Array, current: Float32Array): LongWork<Uint8Array> {
   const bytes = new Uint8Array(changeBytes(start.length));
   const view = new DataView(bytes.buffer);
@@ -43,7 +43,7 @@ export function* encodeChange(start: Float32Array, current: Float32Array): LongW
   return bytes;
 }
 
-/** The difference, (floats); non-finite where a scale is. Null: not the bytes of so many floats. */
+/** The difference, (floats); non-finite where a scale is. Null: not the bytes of this many floats. */
 export function* decodeChange(bytes: Uint8Array, floats: number): LongWork<Float32Array | null> {
   if (bytes.length !== changeBytes(floats)) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -60,7 +60,7 @@ export function* decodeChange(bytes: Uint8Array, floats: number): LongWork<Float
   return change;
 }
 
-/** Changes the round's start into the parameters that were shown. False: the bytes are none of so many floats. */
+/** Turns the round's start into the opened parameters. False: not the bytes of this many floats. */
 export function* moveBy(parameters: Float32Array, bytes: Uint8Array): LongWork<boolean> {
   const change = yield* decodeChange(bytes, parameters.length);
   if (change === null) return false;

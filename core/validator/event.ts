@@ -36,7 +36,7 @@ export type ValidatorWork =
     readonly stage: StageIndex;
     readonly direction: Direction;
     readonly source: ReplaySource;
-    readonly first: number; // tasks whose gradients were added before these; 0: begin anew
+    readonly first: number; // tasks whose gradients were added before these; 0: start from zero
     readonly isLast: boolean;
     readonly tasks: readonly { readonly input: BlobRef; readonly second: BlobRef }[];
   };
@@ -48,8 +48,8 @@ export type ValidatorResult =
     readonly innovationError: number;
     readonly equalShare: number;
     readonly lossError: number | null;
-    readonly beyondRounding: number; // only the hub needs it
-    readonly rounding: number; // as well
+    readonly beyondRounding: number; // only the orchestrator needs it
+    readonly rounding: number; // likewise
   }
   | { readonly type: "gradient"; readonly squareSum: number | null }; // null: not the last of its tasks
 
@@ -81,15 +81,15 @@ export type ValidatorRecord =
     equalShare: number;
     lossError: number | null;
     tolerance: number;
-    gradient?: GradientSquares; // of a gradient's norm; left out: of a single task
+    gradient?: GradientSquares; // of a gradient's norm; absent: of a single task
   }
-  | { type: "scored"; round: number; miners: number; failed: number } // failed: paid nothing for a failed audit
+  | { type: "scored"; round: number; miners: number; failed: number } // failed: paid nothing because of a failed audit
   | { type: "requestFailed"; code: string; detail: string }
   | { type: "refused"; code: string; detail: string }
   | { type: "stopped"; finished: boolean; reason: string };
 
 export type ValidatorEffect =
-  /** `signs`: what it is about; the shell signs it. */
+  /** `signs`: its subject; the shell signs it. */
   | { readonly type: "send"; readonly message: NodeMessage; readonly signs?: Subject }
   | { readonly type: "release"; readonly refs: readonly BlobRef[] }
   | {
@@ -100,7 +100,7 @@ export type ValidatorEffect =
     readonly work: ValidatorWork;
   }
   | { readonly type: "record"; readonly record: ValidatorRecord }
-  /** For the chain. `isAnyDue`: else all are zero, and nothing is wrong. */
+  /** For the chain. `isAnyDue`: otherwise all are zero, which is normal. */
   | {
     readonly type: "score";
     readonly round: number;

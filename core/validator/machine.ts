@@ -1,7 +1,7 @@
 /**
- * The validator: evaluates held-out text and repeats miners' tasks when the hub asks, one request at a time, and reports its
- * findings as numbers. core/score/verdict.ts interprets them; integers or equal bits make the error zero on the same adapter.
- * It computes the scores from the hub's reports and its own verdicts.
+ * The validator: evaluates held-out text and repeats miners' tasks when the orchestrator asks, one request at a time,
+ * and reports its findings as numbers. core/score/verdict.ts interprets them; integers or equal bits make the error
+ * zero on the same adapter. It computes the scores from the orchestrator's reports and its own verdicts.
  */
 
 import { assert, present, unreachable } from "../assert.ts";
@@ -69,7 +69,7 @@ export const validator: Machine<ValidatorState, ValidatorEvent, ValidatorEffect>
   assertInvariants(state) {
     assert(
       state.running !== null || state.queue.length === 0 || state.phase !== "joined",
-      "An idle device must have no queue",
+      "an idle device has no queue",
     );
   },
 };
@@ -187,12 +187,12 @@ function wrongSegments(
   const { length } = segments;
   if (message.type === "repeatGradient") {
     if (length > 0 && length % 2 === 0) return null;
-    return `Cannot accept request ${message.request} as it must come with two segments for each task: current value is ${length}`;
+    return `Request ${message.request} has ${length} segments instead of two for each task`;
   }
   const isShort = message.type === "evaluate" || message.direction === "forward";
   const wanted = isShort || config?.pipeline.stages === 1 ? 2 : 3; // the only stage has no output to compare
   if (length === wanted) return null;
-  return `Cannot accept request ${message.request} as it must come with ${wanted} segments: current value is ${length}`;
+  return `Request ${message.request} has ${length} segments instead of ${wanted}`;
 }
 
 function startNext(state: ValidatorState): ValidatorEffect[] {
@@ -281,10 +281,10 @@ function onAddedUp(
   return [attest({ ...answer, signature: unsigned }, { type: "gradient", round, step, miner, task, parameters })];
 }
 
-/** The claim is compared here as at the hub, or this validator's scores would not be those of the log. */
+/** The claim is compared here as by the orchestrator, so that this validator's scores match the log's. */
 function onClaimed(state: ValidatorState, { request, claimed, least }: GradientClaimed): ValidatorEffect[] {
   const { found } = state;
-  if (found?.request.request !== request) return []; // of a session before this one
+  if (found?.request.request !== request) return []; // of an earlier session
   state.found = null;
   return actOn(state, judgeGradient(found.request, { claimed, found: found.squareSum, least }));
 }
@@ -309,7 +309,7 @@ function onRepeated(
   ];
 }
 
-/** A validator acts on a verdict only through what it pays; the hub does the rest. */
+/** A validator acts on a verdict only through its scores; the orchestrator does the rest. */
 function actOn(state: ValidatorState, verdict: Verdict): ValidatorEffect[] {
   const facts = verdictFacts(verdict);
   bookVerdict(state.book, verdict);

@@ -1,9 +1,9 @@
 /**
- * Folds one record of a run into the view of it.
+ * Folds one record of a run into its view.
  *
- * Pure in the project's sense: the same view and stamped record give the same view, changed in place. No order of records throws:
- * one about a stage that the run does not have, or of a type that only another version knows, changes nothing, and one about an
- * unknown node adds it. Out of scope: text for people; news items are kept as records.
+ * Pure in the project's sense: the same view and stamped record give the same view, changed in place. No order of
+ * records throws: one about a stage that the run does not have, or of a type that only another version knows, changes
+ * nothing, and one about an unknown node adds it. Out of scope: text for people; news items are kept as records.
  */
 
 import { noteCheck } from "./fold_checks.ts";
@@ -107,13 +107,13 @@ function isNews(view: RunView, record: ViewRecord): record is NewsRecord {
   return news.has(record.type);
 }
 
-/** Adds news, dropping the oldest; stored as JSON would keep it, so that a view read from a log is the same. */
+/** Adds news, dropping the oldest; normalized through JSON, so that a view read from a log is the same. */
 function addNews(view: RunView, record: NewsRecord, atMs: number): void {
   view.news.push({ atMs, record: JSON.parse(JSON.stringify(record)) });
   if (view.news.length > newsCount) view.news.shift();
 }
 
-/** A new process shows the run: counts stay, but its nodes are not known yet. */
+/** A new process displays the run: counts stay, but its nodes are not known yet. */
 function opened(view: RunView, { facts, startedAtMs, step }: RecordOf<"opened">): void {
   const stages = stagesOf(facts);
   const begun: Partial<RunView> = {
@@ -141,7 +141,7 @@ function takenUp(view: RunView, { step, round, phase, nodes }: RecordOf<"takenUp
   if (nodes !== undefined) takeUpNodes(view, nodes);
 }
 
-/** What keeps the run from going on, and what no longer does. */
+/** Updates what keeps the run from continuing. */
 function halted(
   view: RunView,
   record: RecordOf<
@@ -182,7 +182,7 @@ function runStarted(view: RunView, { step, round }: RecordOf<"runStarted">, atMs
   restartPace(view, atMs);
 }
 
-/** The orchestrator is back; what it had counted stays. */
+/** The orchestrator is back; its counts stay. */
 function resumed(view: RunView, { step, round }: RecordOf<"resumed">, atMs: number): void {
   Object.assign(view, { step, stepAtStart: step, round });
   if (step > 0 && view.phase === "gathering") view.phase = "training";

@@ -1,5 +1,5 @@
 /**
- * What each validator checked over the whole run. Only nodes that are known have checks.
+ * Each validator's checks over the whole run. Only known nodes have checks.
  *
  * Invariant: a validator's checks are of bounded size, whatever it finds.
  */

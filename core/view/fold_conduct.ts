@@ -1,5 +1,5 @@
 /**
- * What each node did besides its tasks: audits, faults, lateness. Only nodes that are known have conduct.
+ * Each node's conduct besides its tasks: audits, faults, lateness. Only known nodes have conduct.
  *
  * Invariant: a node's conduct is of bounded size, whatever it does.
  */

@@ -7,7 +7,7 @@
 import type { Hop, RunView, StageView } from "./view.ts";
 import type { RecordOf } from "./view_record.ts";
 
-const maxHops = 2 ** 16; // above what a step may have; microbatches beyond are not followed
+const maxHops = 2 ** 16; // above a step's limit; microbatches beyond are not followed
 
 /** Follows a microbatch from hop to hop; the lanes show where it waits as in flight. */
 export function moveMicrobatch(view: RunView, { microbatch, stage, direction }: RecordOf<"taskFinished">): void {
@@ -37,7 +37,7 @@ export function forgetFlight(view: RunView): void {
 
 const mostFollowed = 32;
 
-/** Those microbatches of the open step with the lowest numbers, with their next hop. */
+/** The microbatches of the open step with the lowest numbers, with their next hop. */
 export function followedHops({ hops, hopCount }: RunView): ({ readonly microbatch: number } & Hop)[] {
   const followed: ({ microbatch: number } & Hop)[] = [];
   if (hopCount === 0) return followed;

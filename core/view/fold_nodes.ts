@@ -50,7 +50,7 @@ export function changeNode(view: RunView, record: NodeRecord): void {
   }
 }
 
-/** Replaces the known nodes by these; what they did still counts. */
+/** Replaces the known nodes by these, keeping their conduct. */
 export function takeUpNodes(view: RunView, nodes: readonly TakenUpNode[]): void {
   const before = view.nodes;
   view.nodes = {};
@@ -74,7 +74,7 @@ const newNode = (node: NodeId): NodeView => ({
   ...{ conduct: newConduct(), checks: null, pace: null, openPace: null },
 });
 
-/** A validator has no stage to load before it is asked. */
+/** A validator has no stage to load before its first request. */
 const stateOfNew = (role: Role, isReady: boolean): NodeView["state"] =>
   isReady || role === "validator" ? "ready" : "loading";
 

@@ -8,7 +8,7 @@ const window = 32; // tasks
 const longestMs = 2 ** 40; // no task takes decades; a damaged log may say so
 
 export function notePace(node: NodeView, { tookMs, computeMs }: RecordOf<"taskFinished">): void {
-  if (!isTime(tookMs) || !isTime(computeMs)) return; // another version wrote it
+  if (!isTime(tookMs) || !isTime(computeMs)) return; // written by another version
   const computed = Math.min(computeMs, tookMs);
   const awayMs = tookMs - computed;
   const open = node.openPace ??= { tasks: 0, tookMs: 0, computeMs: 0, leastAwayMs: awayMs };

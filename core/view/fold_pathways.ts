@@ -1,8 +1,8 @@
 /**
- * The ways of some microbatches through the open and the last closed step.
+ * The paths of some microbatches through the open and the last closed step.
  *
- * Owns: which are followed: evenly over the step's data, by how many microbatches the step before had. Invariant: at most
- * `mostPathways` at once, and fewer where the pipeline is long.
+ * Owns the choice: evenly over the step's data, by the number of microbatches in the previous step. Invariant: at most
+ * `mostPathways` at once, and fewer in a long pipeline.
  */
 
 import { addHop, hopOf, type PathwaysView } from "./pathways.ts";
@@ -10,7 +10,7 @@ import type { RunView } from "./view.ts";
 import type { RecordOf } from "./view_record.ts";
 
 const mostPathways = 8;
-const mostHops = 64; // of all followed microbatches; but one is always followed
+const mostHops = 64; // of all followed microbatches; one is always followed
 
 export function noteHop(view: RunView, record: RecordOf<"taskFinished">): void {
   const { pathways, stages } = view;
@@ -35,7 +35,7 @@ export function closePathways({ pathways, stages }: RunView, step: number): void
   forgetOpenPathways(pathways);
 }
 
-/** The open step begins anew. */
+/** The open step starts again. */
 export function forgetOpenPathways(pathways: PathwaysView): void {
   pathways.open = [];
   pathways.begun = 0;

@@ -1,15 +1,15 @@
 /**
  * Samples of the model's text over the run, each with the held-out loss of its round.
  *
- * Invariant: steps ascend, and at most `mostSamples` are kept, of bounded length; when there are more, every second one goes, the
- * first and the newest never.
+ * Invariant: steps ascend, and at most `mostSamples` are kept, of bounded length; when there are more, every second one
+ * is dropped, except the first and the newest.
  */
 
 import type { RunView, TextSample } from "./view.ts";
 import type { RecordOf } from "./view_record.ts";
 
 const mostSamples = 8; // even
-const mostCharacters = 2_048; // of a prompt or a text; whoever made the record keeps to much less
+const mostCharacters = 2_048; // of a prompt or a text; the orchestrator keeps to much less
 
 export function noteSample(view: RunView, { round, step, prompt, text }: RecordOf<"textSampled">): void {
   const loss = view.heldOut.find((point) => point.round === round)?.loss ?? null;
@@ -24,12 +24,12 @@ export function noteSample(view: RunView, { round, step, prompt, text }: RecordO
   }
 }
 
-/** An evaluation comes before the sample of its round or after it. */
+/** An evaluation comes before or after the sample of its round. */
 export function noteSampleLoss(view: RunView, { round, loss }: { round: number; loss: number }): void {
   view.samples = view.samples.map((sample) => sample.round === round ? { ...sample, loss } : sample);
 }
 
-/** The run goes back to `step`: a sample of what came after it does not count any more. */
+/** The run returns to `step`: later samples no longer count. */
 export function forgetSamplesAfter(view: RunView, step: number): void {
   view.samples = view.samples.filter((sample) => sample.step <= step);
 }

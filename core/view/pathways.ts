@@ -1,8 +1,9 @@
 /**
- * The ways of microbatches through the pipeline: which miner did each task, when it was sent, and how long that took.
+ * The paths of microbatches through the pipeline: which miner did each task, when it was sent, and how long that took.
  *
- * Owns: the shape, and how a finished task becomes a part of it. Plain data. Times are milliseconds. Invariant: a pathway holds a
- * stage's task in a direction once; done again, it replaces the earlier one. Out of scope: which are followed (fold_pathways.ts).
+ * Owns: the shape, and how a finished task is added. Plain data. Times are milliseconds. Invariant: a pathway holds a
+ * stage's task in a direction once; a repeated task replaces the earlier one. Out of scope: which are followed
+ * (fold_pathways.ts).
  */
 
 import type { Direction, NodeId } from "../ids.ts";
@@ -16,7 +17,7 @@ export interface PathwayHop {
   readonly attempt: number; // 0: the first
   readonly sentMs: number; // after the step was opened
   readonly tookMs: number; // from sending it to its result
-  readonly computeMs: number; // of these, on the device, by the miner's word
+  readonly computeMs: number; // of these, on the device, as reported by the miner
 }
 
 export interface PathwayView {
@@ -26,7 +27,7 @@ export interface PathwayView {
 }
 
 export interface PathwaysView {
-  stride: number; // of the microbatches that are followed
+  stride: number; // of the followed microbatches
   begun: number; // microbatches of the open step that have passed the first stage
   open: PathwayView[];
   closed: PathwayView[]; // of the last closed step
@@ -49,7 +50,7 @@ export function hopOf(
   };
 }
 
-const attemptsOfLife = 1_000; // an item's numbers begin at a multiple of it after each rewind (orchestrator/step/wiring.ts)
+const attemptsOfLife = 1_000; // an item's numbers begin at a multiple of it after each rollback (step/wiring.ts)
 const isTime = (value: number | undefined): boolean => value !== undefined && Number.isFinite(value) && value >= 0;
 
 export function addHop(pathway: PathwayView, hop: PathwayHop): void {

@@ -35,7 +35,7 @@ export function pushSeries(series: Series, value: number | null, most = maxValue
 
 export const lengthOf = ({ values, stride, pending }: Series): number => values.length * stride + pending.count;
 
-/** Of all measurements that are no gap; null without any. */
+/** Over all measurements that are not gaps; null without any. */
 export function meanOf({ values, stride, pending }: Series): number | null {
   let total = 0;
   let count = 0;
@@ -51,7 +51,7 @@ export function meanOf({ values, stride, pending }: Series): number | null {
   return count === 0 ? null : total / count;
 }
 
-/** Takes the last `count` measurements away; what stays of a value that is cut in two counts as its mean. */
+/** Removes the last `count` measurements; the remaining part of a split value counts as its mean. */
 export function dropLast(series: Series, count: number): void {
   if (count <= 0) return;
   const { values, stride, pending } = series;
@@ -63,7 +63,7 @@ export function dropLast(series: Series, count: number): void {
   series.pending = { sum: rest === 0 ? 0 : cut === null ? null : cut * rest, count: rest };
 }
 
-/** A sum beyond all numbers is a gap too, as JSON keeps none. */
+/** An infinite sum is a gap too, because JSON cannot hold it. */
 function sum(a: number | null, b: number | null): number | null {
   const total = a === null || b === null ? NaN : a + b;
   return Number.isFinite(total) ? total : null;

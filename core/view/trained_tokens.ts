@@ -1,6 +1,6 @@
 /**
- * Tokens that a process has seen trained. A step counts once, by the highest one closed: a restarted orchestrator, or a run that
- * goes back, trains some again.
+ * Tokens that a process has seen trained. A step counts once, by the highest one closed: a restarted orchestrator, or a
+ * run after a rollback, trains some again.
  */
 export class TrainedTokens {
   total = 0;

@@ -1,9 +1,9 @@
 /**
  * The view of a run as plain data: the only source for the terminal, `/status`, a dashboard or a replay.
  *
- * Owns: the shape, its beginning, and what is computed from it. Only `fold` (fold.ts) changes a view. Invariants:
- * a view survives JSON unchanged, so it holds no Map, no bigint and no non-finite number; it is bounded, however long the run is:
- * curves are thinned, lists are short, lost nodes go at the next merge.
+ * Owns: the shape, its initial value, and what is computed from it. Only `fold` (fold.ts) changes a view. Invariants: a
+ * view survives JSON unchanged, so it holds no Map, bigint or non-finite number; it is bounded, however long the run
+ * is: curves are thinned, lists are short, lost nodes are dropped at the next merge.
  */
 
 import type { NodeId } from "../ids.ts";
@@ -39,7 +39,7 @@ export interface NodeView {
   openPace: OpenPace | null;
 }
 
-/** What a validator checked. */
+/** A validator's checks. */
 export interface ChecksView {
   passed: number; // repeated tasks and gradients
   failed: number;
@@ -49,12 +49,12 @@ export interface ChecksView {
   lastLoss: { readonly round: number; readonly loss: number | null } | null; // loss null: it was non-finite
 }
 
-/** What a node did besides its tasks, over the whole run; the reasons behind a score. */
+/** A node's conduct besides its tasks, over the whole run; the reasons behind a score. */
 export interface ConductView {
   released: number; // tasks taken back from it
-  late: number; // answers of a merge that its stage did not wait for
-  outrun: number; // answers that came after their task was given to another or its step had closed, which costs nothing
-  faults: number; // without those
+  late: number; // merge answers that its stage did not wait for
+  outrun: number; // answers that came after their task was reassigned or its step had closed, which costs nothing
+  faults: number; // excluding outrun answers
   blamed: number; // faults that were proven
   lastFault: string | null; // its code
   audits: { passed: number; failed: number; last: AuditView | null };
@@ -68,7 +68,9 @@ export interface AuditView {
   readonly tolerance: number | null;
 }
 
-/** Whether the replicas of each stage had the same parameters when a round began; null: one replica, nothing to compare. */
+/**
+ * Whether the replicas of each stage had the same parameters when a round began; null: one replica, so not compared.
+ */
 export interface AgreementView {
   readonly round: number;
   readonly stages: readonly (boolean | null)[];
@@ -91,12 +93,12 @@ export interface HeldOutPoint {
   readonly loss: number;
 }
 
-/** How the model went on with a prompt, with the parameters after `step` steps. */
+/** How the model continued a prompt, with the parameters after `step` steps. */
 export interface TextSample {
   readonly round: number; // that began with them
   readonly step: number;
   readonly prompt: string;
-  readonly text: string; // foreign: whoever shows it makes it harmless
+  readonly text: string; // foreign: the display must escape it
   readonly loss: number | null; // on held-out text, of the round's last evaluation
 }
 
@@ -106,14 +108,17 @@ export interface Hop {
   readonly direction: "forward" | "backward";
 }
 
-/** Rounds that do not count, as what a stage trained in them is in no parameters. */
+/** Rounds that do not count, because a stage's training in them is in no parameters. */
 export interface LostRoundsView {
   count: number; // in the run's log
-  stages: { stage: number; reason: string }[]; // of the last one; none once a round was merged since
+  stages: { stage: number; reason: string }[]; // of the last one; none once a round has been merged since
   isHalted: boolean; // the run waits before it repeats it
 }
 
-/** Records that are news: nodeReady after the start, roundMerged and verdict only when something is wrong, the others always. */
+/**
+ * Records that are news: nodeReady after the start, roundMerged and verdict only if something is wrong, the others
+ * always.
+ */
 export const newsTypes = [
   "runStarted",
   "nodeReady",
@@ -154,7 +159,7 @@ export interface News {
 export interface RunView {
   facts: RunFacts;
   begunAtMs: number; // of the run's first process; wall clock
-  startedAtMs: number; // of the process that shows the run
+  startedAtMs: number; // of the process that displays the run
   phase: ViewPhase;
   isPaused: boolean; // because the orchestrator's disk is full
   isPausedByOwner: boolean;
@@ -183,7 +188,8 @@ export interface RunView {
   bytes: Record<ByteKind, number>; // over the orchestrator's port, both ways, since the log began
   wire: WireCost | null; // null: nothing measured yet
   chain: ChainActivity | null; // null: no chain
-  lastMerge: { round: number; bytesPerMiner: number; mergeMs: number; agree: boolean | null } | null; // agree null: nothing was compared
+  /** `agree` null: not compared. */
+  lastMerge: { round: number; bytesPerMiner: number; mergeMs: number; agree: boolean | null } | null;
   agreement: AgreementView[]; // of the latest merges, oldest first
   verdicts: { passed: number; failed: number; last: VerdictView | null };
   reLeases: number;
@@ -268,7 +274,7 @@ export function remainingMs(view: RunView, nowMs: number): number | null {
   return ((nowMs - view.trainingSinceMs) / done) * (view.facts.steps - view.step);
 }
 
-/** The stages without a miner that keep the run from going on. */
+/** The stages without a miner that keep the run from continuing. */
 export function awaitedStages({ phase, step, facts, unserved }: RunView): readonly number[] {
   const isTraining = (phase === "training" || phase === "merging") && step < facts.steps;
   return isTraining ? unserved : [];

@@ -1,8 +1,8 @@
 /**
- * What a view is folded from: the run's records, and the few facts that only the process around the machine knows.
+ * The inputs of a view: the run's records, and the few facts that only the process around the machine knows.
  *
- * Owns: the closed union and the stamp. Field names once published stay, since record logs keep them. Out of scope: what a
- * record means for the view (fold.ts).
+ * Owns: the closed union and the stamp. Field names once published stay, because record logs keep them. Out of scope:
+ * what a record means for the view (fold.ts).
  */
 
 import type { NodeId, StageIndex } from "../ids.ts";
@@ -24,7 +24,7 @@ export interface RunFacts {
 /** `stopped`: this process ended before the run's last step. */
 export type ViewPhase = "gathering" | "training" | "merging" | "finished" | "stopped";
 
-/** A member of a run that resumes. */
+/** A member of a resumed run. */
 export interface TakenUpNode {
   readonly node: NodeId;
   readonly role: Role;
@@ -33,7 +33,7 @@ export interface TakenUpNode {
 }
 
 export type ShellRecord =
-  /** A process begins to show the run; `step` is the newest checkpoint's, until `takenUp`. */
+  /** A process starts displaying the run; `step` is the newest checkpoint's, until `takenUp`. */
   | { type: "opened"; facts: RunFacts; startedAtMs: number; step: number }
   /** Where the run begins or resumes. Without `nodes`, the known nodes stay. */
   | { type: "takenUp"; step: number; round: number; phase?: ViewPhase; nodes?: readonly TakenUpNode[] }
@@ -44,9 +44,9 @@ export type ShellRecord =
   | { type: "bytesMoved"; wires: number; merge: number; parameters: number; control: number }
   /** What a swarm's own chain has done so far; `minersRao`, the total paid to miners, is a decimal number. */
   | { type: "chain"; block: number; weightsSet: number; epochs: number; minersRao: string }
-  /** How the model went on with the prompt, with the parameters that a round begins with. */
+  /** How the model continued the prompt, with the parameters that a round begins with. */
   | { type: "textSampled"; round: number; step: number; prompt: string; text: string; tokens: number }
-  /** News that is in no record. */
+  /** News without a record. */
   | { type: "noted"; label: string; text: string };
 
 export type ViewRecord = RunRecord | ShellRecord;
@@ -54,7 +54,7 @@ export type ViewRecord = RunRecord | ShellRecord;
 export type RecordOf<Type extends ViewRecord["type"]> = Extract<ViewRecord, { type: Type }>;
 
 export interface StampedRecord {
-  readonly sequence: number; // from 1, over all lives of the run
+  readonly sequence: number; // from 1, over all processes of the run
   readonly atMs: number; // wall clock
   readonly record: ViewRecord;
 }

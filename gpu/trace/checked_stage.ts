@@ -11,7 +11,7 @@ import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 const mostFlops = 2e10; // of a task: two seconds of one thread of a slow processor
 const mostFloats = 2 ** 26; // of parameters: 256 MiB, and as much of gradients, on either device
 const leastTokens = 64; // of a sequence: a kernel's largest tile of rows
-const flopsPerFloat = 6; // and token: a product in the forward, two in the backward
+const flopsPerFloat = 6; // per token: a product in the forward, two in the backward
 const vocabularyStep = 64;
 
 export function checkedStage(spec: StageSpec): StageSpec {

@@ -117,7 +117,7 @@ export function checkClaim(
   const { receiver, nonceNs } = claim;
   if (receiver !== at.self) {
     return unproven(
-      `its receiver must be ${at.self}: current value is ${receiver ?? "none"}; ask that one, or sign again`,
+      `its receiver is ${receiver ?? "not named"}, and this node is ${at.self}; ask that one, or sign again`,
     );
   }
   return untimely(nonceNs, at);
@@ -130,7 +130,7 @@ export function checkSignature(
 ): Fault | null {
   const message = bytesOf(btauthText(request, { claim, scheme }));
   if (verify({ address: claim.sender, message, signature })) return null;
-  return unproven(`its signature must be by ${claim.sender} over method, path and body`);
+  return unproven(`its signature is not ${claim.sender}'s over this method, path and body`);
 }
 
-const malformed = (rule: string): Parsed<never> => refused("unauthenticated", `Cannot accept a request as ${rule}`);
+const malformed = (rule: string): Parsed<never> => refused("unauthenticated", `Cannot accept a request: ${rule}`);

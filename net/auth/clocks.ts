@@ -1,16 +1,17 @@
 /**
- * The clocks of two machines: how far they differ by a hello, and the orchestrator's time on a node whose own clock is wrong.
+ * Compares the clocks of two machines, and gives a node the orchestrator's time when its own clock is wrong.
  *
- * A node stamps its requests in the orchestrator's time, so that a wrong clock costs it nothing. The time comes in the orchestrator's
- * proven answer to the hello, and a stamp counts only for the receiver that the request names: an orchestrator that lies about its
- * clock gets requests that it alone would accept. Out of scope: what people are told of it. Pure but for the clock that is wrapped.
+ * A node stamps its requests in the orchestrator's time, so a wrong clock does no harm. The time comes from the
+ * orchestrator's proven answer to the hello, and a stamp counts only for the receiver named in the request: an
+ * orchestrator that lies about its clock gets requests that only it would accept. Out of scope: messages to people.
+ * Pure, apart from the wrapped clock.
  */
 
 import type { Cancel, Timers } from "../timers.ts";
 
 /** Another machine's clock, compared with this one's. */
 export interface ClockDifference {
-  readonly aheadMs: number; // of this one's; negative: behind it
+  readonly aheadMs: number; // positive: ahead of this one's
   readonly errorMs: number; // in either direction
 }
 
@@ -21,8 +22,8 @@ export function compareClocks(at: { theirsMs: number; oursMs: number; tookMs: nu
 }
 
 /**
- * Beyond it people are told: 10 s of difference make the times in two logs hard to compare. Requests are refused at 120 s only
- * (`clockSkewMs` in limits.ts).
+ * Larger differences are reported: beyond 10 s the times in two logs are hard to compare. Requests are refused only
+ * beyond 120 s (`clockSkewMs` in limits.ts).
  */
 const noticeableMs = 10_000;
 

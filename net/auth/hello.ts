@@ -1,22 +1,22 @@
 /**
  * Mutual authentication by challenge, before any message.
  *
- *   hub  -> node   challenge  its address, the run, a fresh nonce
- *   node -> orchestrator    hello      its address, role, own nonce, the session it wants to resume, its proof
- *   hub  -> node   accept     the session, what it has received of it, its proof      (or refusal: a fault, and the end)
+ *   orchestrator -> node   challenge  its address, the run, a fresh nonce
+ *   node -> orchestrator   hello      its address, role, own nonce, the session to resume, its proof
+ *   orchestrator -> node   accept     the session, how much of it arrived, its proof; or a fault, and the end
  *
  * The first proofs are signatures. With them both sides agree on a secret, and the node gets a ticket for it. From then
- * on the node shows the ticket, and both prove knowledge of the secret over the same text. That takes less than a tenth
- * of the orchestrator's time, so thousands of nodes reconnect within seconds. If the orchestrator cannot use a ticket (too old, another
- * orchestrator's, no proof), it sends its challenge again, and the node signs on the same connection. This is resumption as in
- * TLS 1.3 (RFC 8446, section 2.2).
+ * on the node presents the ticket, and both prove knowledge of the secret over the same text. That takes less than a
+ * tenth of the orchestrator's time, so thousands of nodes reconnect within seconds. If the orchestrator cannot use a
+ * ticket (too old, another orchestrator's, no proof), it sends its challenge again, and the node signs on the same
+ * connection. This is resumption as in TLS 1.3 (RFC 8446, section 2.2).
  *
- * Both sides say their clock's time, so that each knows how far the other's is off (clocks.ts).
+ * Both sides send their clock's time, so that each knows the difference (clocks.ts).
  *
- * A recorded hello is worthless: it answers a nonce that no orchestrator will draw again. Owns: the checks of the records, as
- * pure functions. Out of scope: keys (injected as `Signer` and `Verify`), sockets, admission (injected; a ticket does
- * not grant it). Later frames on the link carry MACs from the same secret (frame_mac.ts). They are readable by
- * eavesdroppers; use TLS against that.
+ * A recorded hello is worthless: it answers a nonce that no orchestrator will draw again. Owns: the checks of the
+ * records, as pure functions. Out of scope: keys (injected as `Signer` and `Verify`), sockets, admission (injected; a
+ * ticket does not grant it). Later frames on the link carry MACs from the same secret (frame_mac.ts). Eavesdroppers can
+ * read them; TLS prevents that.
  */
 
 import * as v from "valibot";
@@ -56,8 +56,8 @@ export type Admit = (input: { node: NodeId; role: Role }) => Fault | null;
 export interface NodeIdentity {
   readonly signer: Signer;
   readonly role: Role;
-  readonly run: string | null; // null: any run of the orchestrator, also another one later
-  readonly hub: NodeId | null; // null: any orchestrator that proves the address it shows
+  readonly run: string | null; // null: any run of the orchestrator, including a later one
+  readonly hub: NodeId | null; // null: any orchestrator that proves its claimed address
 }
 
 /** A hello, and what its sender needs to check the answer. */
@@ -103,7 +103,9 @@ export function challengerOf(header: unknown): Challenger | null {
 /** Tells a process from others that use its hotkey. */
 export const processOf = (random: Random): string => hex(random.bytes(32));
 
-/** The node's answer, or why it rejects this orchestrator. A ticket for another run or orchestrator is not shown. */
+/**
+ * The node's answer, or the reason to reject this orchestrator. A ticket for another run or orchestrator is not sent.
+ */
 export function answerChallenge(
   header: unknown,
   from: {
@@ -124,13 +126,13 @@ export function answerChallenge(
   if (wanted.hub !== null && wanted.hub !== hub) {
     return refused(
       "unauthenticated",
-      `Cannot join as the orchestrator must be ${wanted.hub}: current value is ${hub}`,
+      `The orchestrator's address is ${hub}, not the expected ${wanted.hub}`,
     );
   }
   if (wanted.run !== null && wanted.run !== run) {
     return refused(
       "unauthenticated",
-      `Cannot join as the run must be '${wanted.run}': this orchestrator serves '${run}'`,
+      `This orchestrator serves run '${run}', not '${wanted.run}'`,
     );
   }
   const claim: HelloClaim = {
@@ -188,13 +190,13 @@ function readHello(header: unknown, challenge: Challenge): Parsed<Hello> {
   if (hub !== challenge.hub || hubNonce !== challenge.nonce) {
     return refused(
       "unauthenticated",
-      "Cannot accept a hello as it must answer this connection's challenge: it answers another one",
+      "The hello answers another connection's challenge",
     );
   }
   if (node === hub) {
     return refused(
       "unauthenticated",
-      "Cannot accept a hello as a node must not use the orchestrator's own hotkey; use another wallet",
+      "The node uses the orchestrator's own hotkey; use another wallet",
     );
   }
   return hello;
@@ -207,7 +209,7 @@ function checkSigned(hello: Hello, proof: ProofOf<"signature">, by: HelloCheck):
   if (!by.verify({ address: hello.node, message, signature: unhex(proof.signature) })) {
     return refused(
       "unauthenticated",
-      `Cannot accept a hello as its signature must be by ${hello.node}; check the wallet`,
+      `The hello's signature is not by ${hello.node}; check the wallet`,
     );
   }
   const key = new KeyShare(by.random);
@@ -257,19 +259,19 @@ export function checkAccept(
     const isProven = proof.type === "ticket" && by.secret.proves({ message, proof: unhex(proof.mac) });
     return isProven ? parsed({ accept, ticket: by }) : refused(
       "staleResult", // not final: the signed hello that follows shows whether this is our orchestrator
-      "Cannot use a ticket as the orchestrator did not prove that it can open it; signing the next hello",
+      "The orchestrator did not prove that it can open the ticket; signing the next hello",
     );
   }
   if (proof.type !== "signature") {
     return refused(
       "staleResult",
-      "Cannot accept the orchestrator's answer as it must be to our signature: it is to a ticket",
+      "The orchestrator answered a ticket, but this node sent a signature",
     );
   }
   if (!verify({ address: hello.hub, message, signature: unhex(proof.signature) })) {
     return refused(
       "unauthenticated",
-      `Cannot join as the orchestrator did not prove that it is ${hello.hub}; check its address`,
+      `The orchestrator did not prove that it is ${hello.hub}; check its address`,
     );
   }
   const transcript = secretText(hello, { node: hex(by.publicKey), hub: proof.share });
@@ -296,19 +298,19 @@ function checkProtocol(header: unknown, who: "node" | "orchestrator"): Parsed<nu
   const older = found > PROTOCOL_VERSION === (who === "orchestrator") ? "node" : "orchestrator";
   return refused(
     "versionMismatch",
-    `Cannot talk to the ${who} as its protocol must be ${PROTOCOL_VERSION}: current value is ${found}; update the ${older}`,
+    `The ${who} uses protocol ${found}, this program ${PROTOCOL_VERSION}; update the ${older}`,
   );
 }
 
 function wrongRun(run: { wanted: string; served: string }): Parsed<never> {
   return refused(
     "unauthenticated",
-    `Cannot join as the run must be '${run.wanted}': this orchestrator serves '${run.served}'; check the address or the run's name`,
+    `This orchestrator serves run '${run.served}', not '${run.wanted}'; check the address or the run's name`,
   );
 }
 
 function weakShare(whose: string): Parsed<never> {
-  return refused("unauthenticated", `Cannot agree on a secret as ${whose} key must not be of low order: it is`);
+  return refused("unauthenticated", `Cannot agree on a secret: ${whose} public key has a low order`);
 }
 
 export const hex = (bytes: Uint8Array): string => bytes.toHex();

@@ -22,10 +22,7 @@ import {
 } from "../messages/schema_values.ts";
 
 const signature = v.pipe(v.string(), v.regex(/^[0-9a-f]{128}$/, "must be 128 lower-case hex digits"));
-/**
- * The orchestrator decides whether it opens: a ticket of any other length makes the node sign, like every ticket that does not
- * open.
- */
+/** The orchestrator decides whether it opens. If it does not, or has another length, the node signs. */
 export const ticketText = v.pipe(v.string(), v.regex(/^(?:[0-9a-f]{2}){1,256}$/, "must be lower-case hex digits"));
 
 /** Its sender's wall clock, up to the year 9999, so that it can be printed. */
@@ -52,7 +49,7 @@ export const helloSchema = v.strictObject({
   hubNonce: hex64,
   nonce: hex64,
   timeMs: clockTime,
-  process: hex64, // a random number of the process that signs in: two with one hotkey are told apart by it
+  process: hex64, // a random number of the process, which distinguishes two processes with one hotkey
   resume: v.nullable(v.strictObject({ session: hex64, received: u32 })),
   proof: helloProof,
 });

@@ -37,7 +37,7 @@ export function createPass(terms: PassTerms, { run, signer }: { run: string; sig
   return [terms.untilMs, ...terms.blobs, hex(signature)].join(".");
 }
 
-/** Also shows a pass with each request. */
+/** Sends a pass with each request. */
 export function showPass(authorize: Authorize, pass: string | null): Authorize {
   if (pass === null) return authorize;
   return (request, by) => ({ ...authorize(request, by), [passHeader]: pass });

@@ -29,7 +29,7 @@ const reasonTexts: Readonly<Partial<Record<FaultCode, string>>> = {
   versionMismatch: "with another protocol version",
   unauthenticated: "that did not authenticate",
   notAdmitted: "that this run does not admit",
-  staleResult: "that took too long or showed an old ticket",
+  staleResult: "that took too long or sent an old ticket",
   wrongPhase: "that must try again later",
 };
 
@@ -69,7 +69,7 @@ export class Refusals {
       if (this.#unreported.size > 0) this.#report();
     });
     const text = `Refused connections: ${reasons} (${this.#total} in all); ` +
-      "a node that should be in the run shows the reason in its own log";
+      "a refused node logs the reason";
     onReport(text, this.counts);
   }
 }

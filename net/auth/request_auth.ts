@@ -84,7 +84,7 @@ export interface RequestGateOptions {
 const anybody = "anybody";
 const tooManyFailures = fault(
   "limitExceeded",
-  "Cannot check another signature now as too many were wrong; show a ticket, or try again later",
+  "Too many signatures were wrong recently; send a ticket, or try again later",
 );
 
 type Proof =
@@ -123,14 +123,12 @@ export class RequestGate {
     if (refusal !== null) return { ok: false, fault: refusal };
     const seen = this.#recent(sender, nowMs);
     if (seen.has(nonceNs)) {
-      return refused("unauthenticated", "Cannot accept a request as its nonce must be new: it was used before");
+      return refused("unauthenticated", "The request's nonce was already used; sign every attempt separately");
     }
     if (seen.size >= limits.nonces) {
       return refused(
         "limitExceeded",
-        `Cannot accept a request as 'nonces' must be at most ${limits.nonces} within ${
-          2 * limits.clockSkewMs
-        } ms; slow down`,
+        `'nonces' must be at most ${limits.nonces} within ${2 * limits.clockSkewMs} ms; slow down`,
       );
     }
     const problem = this.#checkProof(request, { claim, proof: proof.value, origin });
@@ -153,7 +151,7 @@ export class RequestGate {
     }
     const secret = tickets?.open({ node: claim.sender, ticket: proof.ticket })?.secret;
     if (secret?.proves({ message: ticketProofText(request, claim), proof: proof.mac })) return null;
-    return fault("unauthenticated", "Cannot accept a request as its ticket is of no use here; sign it");
+    return fault("unauthenticated", "The request's ticket is not valid here; sign the request");
   }
 
   /** The node's nonces that still matter. Drops nodes without any when there are more than `peers`. */

@@ -1,8 +1,8 @@
 /**
- * What signed HTTP requests are made of: hex in headers, the hash of a body, the age limit of a request.
+ * The parts of signed HTTP requests: hex in headers, the hash of a body, the age limit of a request.
  *
- * Owns: these small rules. Out of scope: keys (injected), the signed text (btauth.ts), and replays: servers
- * must remember accepted requests for the whole window (request_auth.ts does).
+ * Owns: these rules. Out of scope: keys (injected), the signed text (btauth.ts), and replays: servers must remember
+ * accepted requests for the whole window (request_auth.ts does).
  */
 
 import { createHash } from "node:crypto";
@@ -55,4 +55,4 @@ export function untimely(timeNs: bigint, at: { nowMs: number; window: TimeWindow
   );
 }
 
-export const unproven = (reason: string): Fault => fault("unauthenticated", `Cannot accept a request as ${reason}`);
+export const unproven = (reason: string): Fault => fault("unauthenticated", `Cannot accept a request: ${reason}`);

@@ -1,16 +1,17 @@
 /**
- * Tickets, which a node shows in its next hello instead of a signature.
+ * Tickets, which a node presents in its next hello instead of a signature.
  *
- * Like TLS session tickets (RFC 5077; RFC 8446, section 4.6.1) they hold what the orchestrator would otherwise store about the
- * node, sealed so that only the orchestrator can read it: the secret agreed in a signed hello, the node's role, and the time.
- * The orchestrator keeps no table, so it serves thousands of nodes even after a kill; the sealing key is derived from its
- * hotkey and outlives the process. A ticket may travel in clear, because it is worthless alone: node and orchestrator must
- * both prove the secret in it. Unlike in TLS the secret is not renewed at each use, because it encrypts nothing; `ticketMs`
- * limits how long a secret and ticket stolen from a process's memory are valid.
+ * Like TLS session tickets (RFC 5077; RFC 8446, section 4.6.1) they hold what the orchestrator would otherwise store
+ * about the node, sealed so that only the orchestrator can read it: the secret agreed in a signed hello, the node's
+ * role, and the time. The orchestrator keeps no table, so it serves thousands of nodes even after a kill; the sealing
+ * key is derived from its hotkey and outlives the process. A ticket may travel in clear, because it is worthless alone:
+ * node and orchestrator must both prove the secret in it. Unlike in TLS the secret is not renewed at each use, because
+ * it encrypts nothing; `ticketMs` limits how long a stolen secret and ticket are valid.
  *
  * Owns: sealing and opening. Out of scope: proofs (link_secret.ts, hello.ts, request_auth.ts), admission. Invariant: a
- * ticket that opens was sealed with this key for this run, orchestrator, node and protocol version, at most `ticketMs` ago by
- * the orchestrator's wall clock. Changing that clock may invalidate tickets, which costs a signature each but no session.
+ * ticket that opens was sealed with this key for this run, orchestrator, node and protocol version, at most `ticketMs`
+ * ago by the orchestrator's wall clock. Changing that clock may invalidate tickets, which costs a signature each but no
+ * session.
  */
 
 import { createCipheriv, createDecipheriv } from "node:crypto";
@@ -31,7 +32,7 @@ export interface HeldTicket {
 }
 
 export interface TicketBoxOptions {
-  readonly key: Uint8Array; // stays the same across restarts, or every node would have to sign again
+  readonly key: Uint8Array; // stays the same across restarts, so that nodes need not sign again
   readonly run: string;
   readonly hub: NodeId;
   readonly ticketMs: number;
@@ -55,7 +56,7 @@ export class TicketBox {
   readonly #options: TicketBoxOptions;
 
   constructor(options: TicketBoxOptions) {
-    assert(options.key.length === ticketKeyBytes, `Tickets must be sealed with a key of ${ticketKeyBytes} bytes`);
+    assert(options.key.length === ticketKeyBytes, `The ticket key must have ${ticketKeyBytes} bytes`);
     this.#options = options;
   }
 

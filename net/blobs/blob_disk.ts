@@ -228,7 +228,7 @@ export class DiskBlobs implements LocalBlobStore {
     }
   }
 
-  /** Hashes and syncs a file that is to become a blob. */
+  /** Hashes and syncs a file before it becomes a blob. */
   async #meter(path: string, expected?: BlobHash): Promise<MeteredBlob> {
     using file = await Deno.open(path, { read: true, write: true });
     const { size } = await file.stat();
@@ -274,7 +274,7 @@ export class DiskBlobs implements LocalBlobStore {
     if (value <= limit) return;
     throw new BlobError(
       "noSpace",
-      `Cannot store a blob as 'capacityBytes' must be at most ${limit}: current value is ${value}`,
+      `Cannot store a blob: 'capacityBytes' must be at most ${limit}, and would be ${value}`,
     );
   }
 
@@ -305,7 +305,7 @@ export class DiskBlobs implements LocalBlobStore {
     if (left > 0) {
       throw new BlobError(
         "wrongHash",
-        `Cannot read blob ${ref.hash} as its file must have ${ref.bytes} bytes: it ends before`,
+        `Cannot read blob ${ref.hash}: its file ends before byte ${ref.bytes}`,
       );
     }
   }

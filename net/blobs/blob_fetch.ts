@@ -1,6 +1,6 @@
 /**
- * Fetches one blob from several stores: a small one from the first that answers well, a large one leaf by leaf from all
- * of them.
+ * Fetches one blob from several stores: a small one from the first good source, a large one leaf by leaf from all of
+ * them.
  *
  * Owns: asking the sources in turn, moving on when one fails or does not answer within `patienceMs`. Out of scope:
  * distributing leaves (leaf_fetch.ts), requests and their retries (in each store). Invariant: nothing is used before it
@@ -26,14 +26,14 @@ export interface BlobFetchOptions {
   readonly onBytes?: (bytes: number) => void;
 }
 
-/** For a small blob or a leaf list: far more than a good source needs, far less than giving up on a dead one takes. */
+/** For a small blob or a leaf list: far more than a good source needs, far less than the timeout for a dead one. */
 const patienceMs = 5_000;
 
 /** The whole blob, or a `BlobError` if every source has failed. */
 export async function fetchBlob(options: BlobFetchOptions): Promise<Uint8Array> {
   const { ref, concurrency, blobBytes, timers, onBytes = () => {} } = options;
-  assert(options.sources.length > 0, "Cannot fetch a blob as there must be a source");
-  assert(concurrency >= 1, `Cannot fetch a blob as 'concurrency' must be at least 1: current value is ${concurrency}`);
+  assert(options.sources.length > 0, "fetchBlob needs a source");
+  assert(concurrency >= 1, `'concurrency' must be at least 1, and is ${concurrency}`);
   if (ref.bytes > blobBytes) throw tooLarge({ limit: blobBytes, value: ref.bytes });
   const sources = new FetchSources(options.sources, options.onProblem);
   const from = { ref, sources, timers };
@@ -47,7 +47,7 @@ type Ask<T> = (store: BlobStore, ref: BlobRef) => Promise<T>;
 async function wholeOf(store: BlobStore, ref: BlobRef): Promise<Uint8Array> {
   const bytes = await store.get(ref.hash);
   if (bytes.length === ref.bytes && hashOf(bytes) === ref.hash) return bytes;
-  throw new BlobError("wrongHash", `Cannot read blob ${ref.hash} as the bytes received do not match its hash`);
+  throw new BlobError("wrongHash", `Cannot read blob ${ref.hash}: the bytes received do not match its hash`);
 }
 
 async function leavesOf(store: BlobStore, ref: BlobRef): Promise<readonly BlobHash[]> {
@@ -56,7 +56,7 @@ async function leavesOf(store: BlobStore, ref: BlobRef): Promise<readonly BlobHa
   if (areLeavesOf(leaves, ref)) return leaves;
   throw new BlobError(
     "wrongHash",
-    `Cannot read blob ${ref.hash} of ${ref.bytes} bytes as its leaves have another hash`,
+    `Cannot read blob ${ref.hash} of ${ref.bytes} bytes: its leaves have another hash`,
   );
 }
 

@@ -1,11 +1,11 @@
-/** Files of this machine as the stores read them: in chunks, to their name, and away with them once they are adopted. */
+/** Local files as the stores read them: in chunks, hashed, and removed once adopted. */
 
 import { type BlobHash } from "../../core/ids.ts";
 import { BlobMeter, type MeteredBlob } from "./blobs.ts";
 
 const chunkBytes = 256 * 1024;
 
-/** What follows in the file, at most so many bytes. */
+/** Reads at most this many bytes from the file's position. */
 export async function* chunksOf(file: Deno.FsFile, bytes: number): AsyncGenerator<Uint8Array> {
   for (let left = bytes; left > 0;) {
     const chunk = new Uint8Array(Math.min(chunkBytes, left));
@@ -16,7 +16,7 @@ export async function* chunksOf(file: Deno.FsFile, bytes: number): AsyncGenerato
   }
 }
 
-/** Reads an open file to its end for its name; with `expected`, other bytes are refused. */
+/** Reads an open file to its end and returns its name; with `expected`, other bytes are refused. */
 export async function meterFile(
   file: Deno.FsFile,
   { blobBytes, expected }: { blobBytes: number; expected?: BlobHash | undefined },
@@ -26,7 +26,7 @@ export async function meterFile(
   return meter.finish(expected);
 }
 
-/** Runs `take`; whatever comes of it, the file is gone afterwards. */
+/** Runs `take`, then removes the file whether or not that succeeded. */
 export async function consumeFile<T>(path: string, take: () => Promise<T>): Promise<T> {
   try {
     return await take();

@@ -63,7 +63,7 @@ export class HttpBlobs implements BlobStore {
 
   /**
    * A stream is first read into memory, because its hash is the address and a retry needs it again. With `expected` the
-   * address is known, and only the part of a large blob that is being sent is held.
+   * address is known, and only the part being sent is held.
    */
   async put(source: BlobSource, expected?: BlobHash): Promise<BlobRef> {
     if (source instanceof Uint8Array) return await this.#putBytes(source, expected);
@@ -124,7 +124,7 @@ export class HttpBlobs implements BlobStore {
         if (leaves !== null) return leaves;
       } else await response.body?.cancel();
       const detail = `${this.#requests.url} sends leaves that do not match its hash`;
-      throw new BlobError("wrongHash", `Cannot read blob ${hash} as ${detail}; use another source`);
+      throw new BlobError("wrongHash", `Cannot read blob ${hash}: ${detail}; use another source`);
     });
   }
 
@@ -133,7 +133,7 @@ export class HttpBlobs implements BlobStore {
     if (bytes.length > limit) throw tooLarge({ limit, value: bytes.length });
     const { hash } = await nameOf(bytes);
     if (expected !== undefined && expected !== hash) {
-      throw new BlobError("wrongHash", `Cannot send a blob as its hash must be ${expected}: current value is ${hash}`);
+      throw new BlobError("wrongHash", `Cannot send a blob: its hash is ${hash}, not the expected ${expected}`);
     }
     await this.#uploading(
       bytes.length,
@@ -197,7 +197,7 @@ export class HttpBlobs implements BlobStore {
       if (response.status === (isWhole ? 200 : 206) && range.end <= ref.bytes) return { ref, response };
       await response.body?.cancel();
       checkRange(ref, range);
-      throw new BlobError("refused", `Cannot read a part of blob ${hash} as ${this.#requests.url} sends another one`);
+      throw new BlobError("refused", `Cannot read a part of blob ${hash}: ${this.#requests.url} sends another part`);
     });
   }
 
@@ -277,7 +277,7 @@ function sizeIn(response: Response): number {
   if (size !== null && /^\d{1,15}$/.test(size)) return Number(size);
   throw new BlobError(
     "refused",
-    `Cannot use a blob as ${response.url} does not tell its size; a proxy may have removed it`,
+    `Cannot use a blob: the answer of ${response.url} has no size; a proxy may have removed it`,
   );
 }
 
@@ -287,10 +287,10 @@ function totalIn(response: Response): number {
   if (match !== null) return Number(match[1]);
   throw new BlobError(
     "refused",
-    `Cannot use a blob as ${response.url} does not tell its range; a proxy may have removed it`,
+    `Cannot use a blob: the answer of ${response.url} has no range; a proxy may have removed it`,
   );
 }
 
 function tooMuch(ref: BlobRef, url: string): BlobError {
-  return new BlobError("wrongHash", `Cannot read blob ${ref.hash} as ${url} sends more than its ${ref.bytes} bytes`);
+  return new BlobError("wrongHash", `Cannot read blob ${ref.hash}: ${url} sends more than its ${ref.bytes} bytes`);
 }

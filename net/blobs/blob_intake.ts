@@ -1,5 +1,5 @@
 /**
- * The one gate for members' uploads into the orchestrator's store, from request body to stored blob.
+ * Receives members' uploads into the orchestrator's store, from request body to stored blob.
  *
  * Owns the order of the checks (may the node store at all, is the disk full, is a slot free, is quota left), and
  * releasing everything however the upload ends. Out of scope: accounting (blob_quota.ts, upload_slots.ts), files, HTTP.
@@ -25,7 +25,7 @@ export interface BlobIntakeOptions {
 export interface IncomingBlob extends ArrivingUpload {
   readonly heldBytes: number; // of the blob, from earlier requests
   readonly announcedBytes: number; // of this request; 0: not announced
-  /** So many more bytes of the body have arrived, also of an upload that fails or is refused because of them. */
+  /** Called with the number of bytes that arrived, even if the upload fails or they cause its refusal. */
   readonly arrived: (bytes: number) => void;
 }
 
@@ -73,7 +73,7 @@ export class BlobIntake {
 
 /** The message for members, without the orchestrator's folders. */
 function diskFull(cause?: BlobError): BlobError {
-  return new BlobError("diskFull", "Cannot store a blob now as the orchestrator's disk is full: it waits for room", {
+  return new BlobError("diskFull", "Cannot store a blob now: the orchestrator's disk is full, and it waits for space", {
     cause,
   });
 }

@@ -112,10 +112,10 @@ export class MemoryBlobs implements LocalBlobStore {
   }
 
   #full(bytes: number): BlobError {
-    const detail = `'capacityBytes' must be at most ${this.#capacity.capacityBytes}: current value is ${
+    const detail = `'capacityBytes' must be at most ${this.#capacity.capacityBytes}: it would be ${
       this.#bytes + bytes
     }`;
-    return new BlobError("noSpace", `Cannot store a blob as ${detail}`);
+    return new BlobError("noSpace", `Cannot store a blob: ${detail}`);
   }
 }
 

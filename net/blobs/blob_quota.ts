@@ -136,7 +136,7 @@ export class BlobQuota {
       ? { limit: "blobsOfNode" as const, value: blobs + more.blobs }
       : null;
     if (over !== null) {
-      const detail = `Cannot store a blob as '${over.limit}' must be at most ${limits[over.limit]}: current value is ` +
+      const detail = `Cannot store a blob: '${over.limit}' must be at most ${limits[over.limit]}, and would be ` +
         `${over.value}; wait until the run has used or deleted what this node stored`;
       this.exceeded(node, detail);
       throw new BlobError("noSpace", detail);
@@ -145,7 +145,7 @@ export class BlobQuota {
     if (value <= limits.capacityBytes) return;
     throw new BlobError(
       "noSpace",
-      `Cannot store a blob as 'capacityBytes' must be at most ${limits.capacityBytes}: current value is ${value}`,
+      `Cannot store a blob: 'capacityBytes' must be at most ${limits.capacityBytes}, and would be ${value}`,
     );
   }
 

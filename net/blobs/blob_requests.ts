@@ -38,7 +38,7 @@ export class Interrupted extends Error {
   }
 }
 
-/** The server is waiting for disk space, so the client waits too, however long; these attempts are not counted. */
+/** The server is waiting for disk space, so the client waits too, without limit; these attempts are not counted. */
 class AwaitingRoom extends Interrupted {
   override name = "AwaitingRoom";
 }
@@ -65,7 +65,7 @@ export class BlobRequests {
     return this.#options.url;
   }
 
-  /** What a GET of this blob is, for somebody else to send. */
+  /** An authorized GET of this blob, to be sent by another process. */
   proven(hash: BlobHash): { url: string; headers: Record<string, string> } {
     const target = `/blobs/${hash}`;
     const { authorize } = this.#options;
@@ -114,7 +114,7 @@ export class BlobRequests {
     if (response.status === 503 && said.code === "diskFull") throw new AwaitingRoom(detail);
     const mayPass = [408, 429].includes(response.status) || (response.status >= 500 && response.status !== 507);
     if (mayPass) throw new Interrupted(detail, { status: response.status });
-    throw new BlobError(problemOf(response.status), `Cannot use a blob as ${detail}`, {
+    throw new BlobError(problemOf(response.status), `Cannot use a blob: ${detail}`, {
       answer: { status: response.status, clockMs: this.#clockMs(response) },
     });
   }
@@ -163,7 +163,7 @@ export class BlobRequests {
       const next = "check the connection and that the orchestrator is running";
       throw new BlobError(
         "unreachable",
-        `Cannot reach ${this.url} after ${attempts} attempts as ${error.message}; ${next}`,
+        `Cannot reach ${this.url} after ${attempts} attempts: ${error.message}; ${next}`,
         { answer: { status: error.status, clockMs: 0 } },
       );
     }

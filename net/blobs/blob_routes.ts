@@ -43,13 +43,13 @@ export interface ReadRequest {
 /** From the server's side. */
 export type Way = "received" | "sent";
 
-/** A blob's content, or a part of it, has crossed the socket, whether the request succeeded or not. */
+/** Bytes of a blob have crossed the socket, whether or not the request succeeded. */
 export interface BlobMove {
   readonly node: NodeId;
   readonly hash: BlobHash;
   readonly way: Way;
   readonly bytes: number; // more than 0
-  readonly blobBytes: number | null; // of the whole blob, as stored or else as announced; null: not announced
+  readonly blobBytes: number | null; // of the whole blob, as stored or announced; null: unknown
 }
 
 export interface BlobReadRoutesOptions {
@@ -134,7 +134,7 @@ const hashIn = (context: BlobContext): BlobHash => blobHash(context.req.param("h
 async function putBlob(context: BlobContext, options: BlobRoutesOptions): Promise<Response> {
   const { store } = options;
   const hash = hashIn(context);
-  const body = context.req.raw.body; // a stream that is first asked for after the body's end would never end
+  const body = context.req.raw.body; // a stream first requested after the body's end would never end
   const known = await store.find(hash);
   if (known !== null) {
     await body?.cancel();
@@ -196,7 +196,7 @@ async function patchBlob(context: BlobContext, options: BlobRoutesOptions): Prom
   const offset = readCount(context.req.header("upload-offset"));
   if (offset === null) {
     await body?.cancel();
-    return refuse(context, "Cannot accept an upload as 'Upload-Offset' must be a count of bytes");
+    return refuse(context, "'Upload-Offset' must be a count of bytes");
   }
   const isLast = context.req.header("upload-complete") === "?1";
   const [key, bytes] = [{ hash, node: context.get("node") }, bodyBytes(context)];
@@ -211,7 +211,7 @@ function answerUpload(context: BlobContext, { answer, offset }: { answer: Upload
   if (answer.type === "stored") return context.json(answer.ref, 201);
   context.header("upload-offset", String(answer.bytes));
   if (answer.type === "appended") return context.body(null, 204);
-  const detail = `Cannot accept an upload as 'Upload-Offset' must be ${answer.bytes}: current value is ${offset}`;
+  const detail = `'Upload-Offset' must be ${answer.bytes}, and is ${offset}`;
   return context.json({ code: answer.type, detail }, 409);
 }
 
@@ -220,13 +220,13 @@ function refuse(context: BlobContext, detail: string): Response {
 }
 
 function notHere(context: BlobContext): Response {
-  return context.json({ code: "missing", detail: `Cannot read blob ${hashIn(context)} as it is not here` }, 404);
+  return context.json({ code: "missing", detail: `Blob ${hashIn(context)} is not here` }, 404);
 }
 
 function notYours(context: BlobContext): Response {
   const detail = `Cannot read blob ${
     hashIn(context)
-  } as this node's current work must need it: it does not; its next message names what it needs`;
+  }: this node's current work does not need it; its next message names the blobs it needs`;
   return context.json({ code: "refused", detail }, 403);
 }
 
@@ -248,7 +248,7 @@ async function getBlob(context: BlobContext, { store, onMoved }: BlobReadRoutesO
   const range = readRange(context.req.header("range"), ref);
   if (range === null) {
     context.header("content-range", `bytes */${ref.bytes}`);
-    return context.json({ code: "refused", detail: `Cannot read that range as the blob has ${ref.bytes} bytes` }, 416);
+    return context.json({ code: "refused", detail: `The range is outside the blob's ${ref.bytes} bytes` }, 416);
   }
   const length = range.end - range.start;
   const isWhole = length === ref.bytes;
@@ -269,7 +269,7 @@ interface Sending {
   readonly onMoved: BlobReadRoutesOptions["onMoved"] | undefined;
 }
 
-/** The same bytes; what the reader took of them is reported once, when they end, fail or are cancelled. */
+/** The same bytes; the number read is reported once, when they end, fail or are cancelled. */
 function reported(body: ByteStream, { node, ref, length, onMoved }: Sending): ByteStream {
   if (onMoved === undefined) return body;
   const reader = body.getReader();
@@ -286,7 +286,7 @@ function reported(body: ByteStream, { node, ref, length, onMoved }: Sending): By
         report();
         throw error;
       });
-      if (isCancelled) return; // what was read last goes nowhere
+      if (isCancelled) return; // the last bytes read are discarded
       bytes += value?.length ?? 0;
       if (done || bytes === length) report(); // a reader that has them all may never ask again
       if (done) controller.close();
@@ -308,7 +308,7 @@ function fileHeaders(bytes: number): Headers {
   });
 }
 
-/** As announced; null: it is not. */
+/** As announced; null: not announced. */
 const bodyBytes = (context: BlobContext): number | null => readCount(context.req.header("content-length"));
 
 /** Null: no count of bytes. */

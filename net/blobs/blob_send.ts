@@ -101,7 +101,7 @@ export class BlobSend {
     if (response.status !== 204) return { type: "stored" };
     const reached = offsetIn(response);
     if (reached > offset + bytes.length) {
-      throw new BlobError("refused", `Cannot send a blob as ${this.#requests.url} counts bytes that were not sent`);
+      throw new BlobError("refused", `Cannot send a blob: ${this.#requests.url} counts bytes that were not sent`);
     }
     if (reached <= offset) throw new Interrupted(`the server took nothing at byte ${offset} of the upload`);
     return { type: "offset", offset: reached };
@@ -141,7 +141,7 @@ class StreamWindow {
 
   async cancel(): Promise<void> {
     await this.#reader.cancel().catch(() => {
-      // It has already failed, which is the reason for cancelling.
+      // Already failed: that is why the stream is cancelled.
     });
   }
 
@@ -180,13 +180,13 @@ function offsetIn(response: Response): number {
   if (offset !== null && /^\d{1,15}$/.test(offset)) return Number(offset);
   throw new BlobError(
     "refused",
-    `Cannot send a blob as ${response.url} does not tell how much of it is there; a proxy may have removed it`,
+    `Cannot send a blob: the answer of ${response.url} has no upload offset; a proxy may have removed it`,
   );
 }
 
 function lost(hash: BlobHash, url: string): BlobError {
   return new BlobError(
     "unreachable",
-    `Cannot continue sending blob ${hash} as ${url} lost its beginning; send it once more`,
+    `Cannot continue sending blob ${hash}: ${url} lost its beginning; send it again`,
   );
 }

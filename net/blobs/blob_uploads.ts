@@ -2,10 +2,11 @@
  * Unfinished uploads on disk: `<folder>/<hash>.<sender>.<serial>.part`, one file per blob and sender.
  *
  * Owns: the folder, each upload's offset, the bounds and ages. The file's length is the offset, so a restarted process
- * continues where the last one stopped. These files are not blobs yet: after its last byte a file is hashed and moved into
- * the store, or removed. Out of scope: HTTP (blob_routes.ts). Invariants: only the newest request writes to an upload,
- * because a sender that returns has lost its previous connection; a file being written is never dropped to make room. A
- * sender's new upload displaces its own old ones; if the total is too large, the sender with most loses its uploads first.
+ * continues where the last one stopped. These files are not blobs yet: after its last byte a file is hashed and moved
+ * into the store, or removed. Out of scope: HTTP (blob_routes.ts). Invariants: only the newest request writes to an
+ * upload, because a sender that returns has lost its previous connection; a file being written is never dropped to make
+ * room. A sender's new upload displaces its own old ones; if the total is too large, the sender with the most bytes
+ * loses its uploads first.
  */
 
 import { type BlobHash, blobHash, type NodeId } from "../../core/ids.ts";
@@ -190,7 +191,7 @@ export class DiskUploads implements KeptUploads {
     const oldest = own.filter(isIdle).sort(byAge)[0];
     if (oldest !== undefined) return this.#drop(oldest);
     const value = this.#options.limits[limit];
-    throw new BlobError("noSpace", `Cannot accept an upload as '${limit}' must be at most ${value}: finish one first`);
+    throw new BlobError("noSpace", `Cannot accept an upload: '${limit}' must be at most ${value}; finish one first`);
   }
 
   /** Among senders with idle uploads, the one with most loses its oldest. */
@@ -204,7 +205,7 @@ export class DiskUploads implements KeptUploads {
     const victim = idle.sort((a, b) => sizeOf(b) - sizeOf(a) || byAge(a, b))[0];
     if (victim !== undefined) return this.#drop(victim);
     const value = this.#options.limits[limit];
-    throw new BlobError("busy", `Cannot accept an upload as '${limit}' must be at most ${value}: try again soon`);
+    throw new BlobError("busy", `Cannot accept an upload: '${limit}' must be at most ${value}; try again soon`);
   }
 
   #drop(upload: Upload): void {

@@ -39,10 +39,10 @@ export class BlobError extends Error {
 /** What another machine, or a proxy before it, answered to the last attempt. */
 export interface RemoteAnswer {
   readonly status: number | null; // null: nothing
-  readonly clockMs: number; // its date less this machine's clock; 0: it has none
+  readonly clockMs: number; // its `Date` header minus this machine's clock; 0: it has none
 }
 
-/** An upload to another machine that failed, however often it was repeated. */
+/** An upload to another machine that failed after all retries. */
 export class UploadError extends BlobError {
   override name = "UploadError";
   readonly upload: RefusedUpload;
@@ -53,7 +53,7 @@ export class UploadError extends BlobError {
   }
 }
 
-/** Of a larger upload to another machine, sent in parts: the most in one request. */
+/** Larger uploads to another machine are sent in parts of at most this size. */
 export const uploadChunkBytes = 8 * 1024 * 1024;
 
 /** Bytes [start, end) of a blob. */
@@ -66,8 +66,8 @@ export type ByteStream = ReadableStream<Uint8Array>;
 export type BlobSource = Uint8Array | ByteStream;
 
 /**
- * Where a blob's bytes can be had without its store: a file that nobody may change, or an address. `headers` prove one GET,
- * soon; the next one needs a new location. Whoever fetches checks the bytes against their name.
+ * Where a blob's bytes can be read without its store: an immutable file, or an address. `headers` authorize one GET,
+ * soon; the next one needs a new location. The reader checks the bytes against their name.
  */
 export type BlobLocation =
   | { readonly type: "file"; readonly path: string }
@@ -82,11 +82,11 @@ export interface BlobStore {
    */
   put(source: BlobSource, expected?: BlobHash): Promise<BlobRef>;
   /**
-   * Stores a file of this machine and removes it, whatever comes of it. Nothing is copied where the store is a folder
-   * of the same disk, and the file is never in memory as a whole where the store is elsewhere.
+   * Stores a local file and removes it even on failure. If the store is a folder of the same disk, nothing is copied;
+   * if it is elsewhere, the file is never in memory as a whole.
    */
   adoptFile(path: string, expected?: BlobHash): Promise<BlobRef>;
-  /** Where else its bytes can be had; null: not here, or through this store alone. */
+  /** Where else its bytes can be read; null: not here, or only through this store. */
   locate(hash: BlobHash): Promise<BlobLocation | null>;
   /** The whole blob, its hash checked. */
   get(hash: BlobHash): Promise<Uint8Array>;
@@ -127,7 +127,7 @@ export interface BlobUploads {
 
 /** Unfinished uploads that outlive their process. */
 export interface KeptUploads extends BlobUploads {
-  /** Ends what is being written; what has come stays for the next process. */
+  /** Ends current writes; the received bytes stay for the next process. */
   close(): Promise<void>;
 }
 
@@ -149,7 +149,7 @@ export interface BlobCapacity {
   readonly capacityBytes: number; // in total
 }
 
-/** A blob that was whole once, which the world took away: it is not in the store any more. */
+/** A blob that was once whole and is no longer in the store, because its file disappeared or was damaged. */
 export interface LostBlob {
   readonly ref: BlobRef;
   readonly why: "gone" | "damaged";
@@ -185,19 +185,19 @@ export class BlobMeter {
     const blob = this.#digest.finish();
     const { hash } = blob.ref;
     if (expected === undefined || hash === expected) return blob;
-    throw new BlobError("wrongHash", `Cannot accept a blob as its hash must be ${expected}: current value is ${hash}`);
+    throw new BlobError("wrongHash", `Cannot accept a blob: its hash is ${hash}, not the expected ${expected}`);
   }
 }
 
 export function tooLarge(size: { limit: number; value: number }): BlobError {
   return new BlobError(
     "tooLarge",
-    `Cannot store a blob as 'blobBytes' must be at most ${size.limit}: current value is ${size.value}`,
+    `Cannot store a blob: 'blobBytes' must be at most ${size.limit}, and is ${size.value}`,
   );
 }
 
 export function missing(hash: BlobHash, where: string): BlobError {
-  return new BlobError("missing", `Cannot read blob ${hash} as it is not in ${where}`);
+  return new BlobError("missing", `Cannot read blob ${hash}: it is not in ${where}`);
 }
 
 export function checkRange(ref: BlobRef, range: ByteRange): void {
@@ -206,7 +206,7 @@ export function checkRange(ref: BlobRef, range: ByteRange): void {
     end <= ref.bytes;
   if (!fits) {
     throw new RangeError(
-      `Cannot read a blob as its range must lie in 0 to ${ref.bytes}: current value is ${start} to ${end}`,
+      `Cannot read a blob: the range must lie in 0 to ${ref.bytes}, and is ${start} to ${end}`,
     );
   }
 }
@@ -223,7 +223,7 @@ export async function* verified(chunks: AsyncIterable<Uint8Array>, ref: BlobRef)
 
 const pieceBytes = 4 * 1024 * 1024; // hashed in 10 ms on a slow machine
 
-/** The data to store, in pieces small enough to be hashed and written without delaying other work. */
+/** The data to store, in pieces small enough not to delay other work when hashed and written. */
 export function piecesOf(source: BlobSource): AsyncIterable<Uint8Array> {
   return source instanceof Uint8Array ? piecesInTurns(source, pieceBytes) : source;
 }
@@ -244,13 +244,13 @@ export async function collect(chunks: AsyncIterable<Uint8Array>, bytes: number):
   let at = 0;
   for await (const chunk of chunks) {
     if (at + chunk.length > bytes) {
-      throw new RangeError(`Cannot collect a blob as it must have ${bytes} bytes: it has more`);
+      throw new RangeError(`Cannot collect a blob: it has more than its ${bytes} bytes`);
     }
     whole.set(chunk, at);
     at += chunk.length;
   }
   if (at !== bytes) {
-    throw new RangeError(`Cannot collect a blob as it must have ${bytes} bytes: current value is ${at}`);
+    throw new RangeError(`Cannot collect a blob: it has ${at} of its ${bytes} bytes`);
   }
   return whole;
 }

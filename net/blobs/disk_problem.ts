@@ -6,13 +6,13 @@ export function diskProblem(error: unknown, folder: string): unknown {
   if (error instanceof BlobError || !(error instanceof Error)) return error;
   if (isNoRoom(error)) {
     const next = "free some space or choose another data folder";
-    return new BlobError("diskFull", `Cannot store a blob in ${folder} as the disk is full: ${next}`, { cause: error });
+    return new BlobError("diskFull", `Cannot store a blob in ${folder}: the disk is full; ${next}`, { cause: error });
   }
   const isOurs = error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotCapable ||
     /os error \d+/.test(error.message);
   if (!isOurs) return error; // from the source, not from the disk
   const next = "make it a folder that this user can write, or choose another data folder";
-  return new BlobError("storage", `Cannot use ${folder} for blobs as the system says '${error.message}': ${next}`, {
+  return new BlobError("storage", `Cannot use ${folder} for blobs: ${error.message}; ${next}`, {
     cause: error,
   });
 }

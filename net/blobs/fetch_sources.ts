@@ -1,5 +1,5 @@
 /**
- * The stores a blob is fetched from: which are still usable, and why the others are not.
+ * The stores a blob is fetched from: which are usable, and why the others are not.
  *
  * Owns: the order (fallbacks last), dropping sources, reporting each problem, and the error when none is left. Out of
  * scope: requests.
@@ -55,12 +55,12 @@ export class FetchSources {
     this.#onProblem({ source: source.name, code: "slow", detail });
   }
 
-  /** The error when no source is left: all lacked it, one lied, or they are unreachable. */
+  /** The error when no source is left: none has the blob, one sent wrong bytes, or they are unreachable. */
   error(ref: BlobRef): BlobError {
     const codes = this.#problems.map(({ code }) => code);
     const isMissing = codes.every((code) => code === "missing");
     const code = isMissing ? "missing" : codes.includes("wrongHash") ? "wrongHash" : "unreachable";
     const said = this.#problems.map(({ source, detail }) => `${source}: ${detail}`).join("; ");
-    return new BlobError(code, `Cannot fetch blob ${ref.hash} as no source has it intact: ${said}`);
+    return new BlobError(code, `Cannot fetch blob ${ref.hash}: no source has it intact (${said})`);
   }
 }

@@ -43,7 +43,7 @@ interface Ask {
 
 const slowFactor = 3; // multiple of the median
 const firstLeafMs = 10_000; // until there is a median
-const leastLeafMs = 500; // below this nothing is slow
+const leastLeafMs = 500; // faster leaves are never slow
 const durationsKept = 31;
 
 export class LeafFetch {
@@ -128,7 +128,7 @@ export class LeafFetch {
     return good.length > 0 ? good : live;
   }
 
-  /** A leaf that no source is sending, else one that is overdue at every source asked. */
+  /** A leaf that no source is sending, otherwise one that is overdue at every source asked. */
   #leafFor(source: FetchSource): Leaf | null {
     let overdue: Leaf | null = null;
     for (const leaf of this.#wanted) {
@@ -169,7 +169,7 @@ export class LeafFetch {
       if (ask.isOver) break;
       const isTooMuch = !done && value.length > target.length - at;
       if (isTooMuch || (done && (at < target.length || leafHashOf(target) !== leaf.hash))) {
-        throw new BlobError("wrongHash", `Cannot read blob ${hash} as its bytes from ${leaf.range.start} are wrong`);
+        throw new BlobError("wrongHash", `Cannot read blob ${hash}: its bytes from ${leaf.range.start} are wrong`);
       }
       if (done) return true;
       target.set(value, at);

@@ -1,8 +1,9 @@
 /**
- * Requests on connections of the current session only. After a change of address the connections of before are dead, and nothing
- * says so: a request on one waits for the silence timeout, and the pool has more of them.
+ * Requests on connections of the current session only. After a change of address, the old connections in the pool are
+ * dead without notice: each request on one would wait for the silence timeout.
  *
- * Owns: the session's connections. Out of scope: retries (blob_requests.ts), which a dropped request gets like any that failed.
+ * Owns: the session's connections. Out of scope: retries (blob_requests.ts); a dropped request is retried like any
+ * failed one.
  */
 
 export type SessionRequest = (url: string, init: RequestInit) => Promise<Response>;
@@ -29,9 +30,9 @@ export class SessionFetch {
     return this.#connections.fetch(url, { ...init, signal });
   };
 
-  /** A session has begun: requests on connections of before fail at once. */
+  /** Starts a new session: requests on earlier connections fail at once. */
   begin(): void {
-    this.#session.abort(new Error("the link to the orchestrator is a new one"));
+    this.#session.abort(new Error("the link to the orchestrator was replaced"));
     this.#session = new AbortController();
     this.#connections?.close();
     this.#connections = null;

@@ -3,7 +3,8 @@
  *
  * Owns the request bodies while they are read. Out of scope: bytes (blob_quota.ts) and files (blob_disk.ts,
  * blob_uploads.ts). Invariants: a node has at most `uploadsOfNode` requests open, all together at most `uploads`. When
- * all are taken, a node that holds more than the newcomer would loses its oldest, so no node can lock out others.
+ * all are taken, the newcomer displaces the oldest request of a node that holds more than the newcomer would, so no
+ * node can lock out others.
  */
 
 import type { NodeId } from "../../core/ids.ts";
@@ -57,7 +58,7 @@ export class UploadSlots {
     this.#openOfNode.set(node, this.usage(node) + 1);
     const close = () => {
       this.#leave(upload);
-      stop(new BlobError("busy", "Cannot continue an upload as its request is over"));
+      stop(new BlobError("busy", "The upload's request has ended"));
     };
     return { source, close };
   }
@@ -66,8 +67,7 @@ export class UploadSlots {
     const { uploads, uploadsOfNode } = this.#options.limits;
     const own = this.usage(node);
     if (own >= uploadsOfNode) {
-      const detail =
-        `Cannot accept an upload as 'uploadsOfNode' must be at most ${uploadsOfNode} at once: finish one first`;
+      const detail = `'uploadsOfNode' must be at most ${uploadsOfNode} at once; finish one first`;
       this.#options.onExceeded(node, detail);
       throw new BlobError("busy", detail);
     }
@@ -76,7 +76,7 @@ export class UploadSlots {
     if (most <= own + 1) {
       throw new BlobError(
         "busy",
-        `Cannot accept an upload as 'uploads' must be at most ${uploads} at once: try again soon`,
+        `'uploads' must be at most ${uploads} at once; try again soon`,
       );
     }
     for (const upload of this.#open) {
@@ -86,7 +86,7 @@ export class UploadSlots {
 
   #displace(upload: OpenUpload): void {
     this.#leave(upload);
-    upload.stop(new BlobError("busy", "Cannot continue an upload as others need its slot: try again soon"));
+    upload.stop(new BlobError("busy", "The upload was stopped because others need its slot; try again soon"));
   }
 
   #leave(upload: OpenUpload): void {
@@ -113,7 +113,7 @@ export class UploadSlots {
       cancel();
     };
     const silent = () => {
-      const detail = `Cannot continue with an upload as no byte came for ${uploadSilenceMs} ms`;
+      const detail = `The upload sent no byte for ${uploadSilenceMs} ms`;
       stop(new BlobError("brokenOff", detail));
     };
     const source = new ReadableStream<Uint8Array>({
@@ -138,5 +138,5 @@ export class UploadSlots {
 }
 
 function brokenOff(cause: unknown): BlobError {
-  return new BlobError("brokenOff", "Cannot continue an upload as its connection broke", { cause });
+  return new BlobError("brokenOff", "The upload's connection broke", { cause });
 }

@@ -1,10 +1,11 @@
 /**
- * A session on its current wire: shared by the orchestrator's and the node's side of a link.
+ * A session on its current wire: shared by both ends of a link.
  *
  * Owns: MACs, decoding, recording, delivery, sending within the window, heartbeats counted in beats (the owner has the
- * timer), and whether damage is due to the link or the other side. Out of scope: creating or closing wires, the hello.
- * Invariants: a frame without the other side's MAC leaves no trace; frames are handled in order of arrival; while paused they
- * wait unread and unacknowledged, so the other side's window closes; more than a window of them is a violation.
+ * timer), and whether the link or the other side caused damage. Out of scope: creating or closing wires, the hello.
+ * Invariants: a frame without the other side's MAC leaves no trace; frames are handled in order of arrival; while
+ * paused they wait unread and unacknowledged, so the other side's window closes; more than a window of them is a
+ * violation.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -36,10 +37,10 @@ export interface ChannelOptions<In> {
   onBroken(fault: Fault): void;
 }
 
-/** Damage or a stranger on the wire; the next link will show which. */
+/** Damage or a stranger on the wire; the next link will tell. */
 const notTheirs = fault(
   "malformedFrame",
-  "Cannot accept a frame as its MAC must be the other side's: it was changed on the way or comes from someone else",
+  "The frame's MAC is wrong: it was changed on the way or comes from someone else",
 );
 
 export class Channel<In> {
@@ -95,7 +96,7 @@ export class Channel<In> {
 
   /** Starts sending what the other side lacks; `canResume` must have returned true. `macs` are from this wire's hello. */
   attach(wire: Wire, { macs, peerReceived }: { macs: LinkMacs; peerReceived: number }): void {
-    assert(this.#wire === null, "Channel must be detached from one wire before it takes another");
+    assert(this.#wire === null, "A channel is attached to one wire at a time");
     this.#session.resume(peerReceived);
     this.#wire = wire;
     this.#macs = macs;
@@ -142,8 +143,8 @@ export class Channel<In> {
     this.#inboxBytes += bytes.length;
     const mostBytes = this.#limits.windowBytes + 2 * this.#limits.frameBytes;
     if (this.#inboxBytes > mostBytes) {
-      const detail = `Cannot accept a message as at most ${mostBytes} bytes may be sent without an acknowledgement`;
-      this.#break(fault("limitExceeded", `${detail}: current value is ${this.#inboxBytes}`));
+      const detail = `At most ${mostBytes} bytes may be sent without an acknowledgement`;
+      this.#break(fault("limitExceeded", `${detail}, and ${this.#inboxBytes} were`));
     } else if (!this.#draining) this.#drain();
   }
 

@@ -1,8 +1,9 @@
 /**
  * Dials the orchestrator.
  *
- * Owns: the dialling of a `ws` socket, directly or by a way out that knows the proxies (net/proxy), and the message for an
- * unreachable orchestrator. Out of scope: retries and sessions (node.ts), a bound on sent data (the session's window keeps the socket's buffer below `windowBytes` plus one frame).
+ * Owns: dialling a `ws` socket, directly or through a proxy (net/proxy), and the message for an unreachable
+ * orchestrator. Out of scope: retries and sessions (node.ts), a bound on sent data (the session's window keeps the
+ * socket's buffer below `windowBytes` plus one frame).
  */
 
 import { WebSocket } from "ws";
@@ -16,7 +17,7 @@ export function dialWebSocket(url: string, handler: DialHandler): Wire {
   return dial(url, handler, {});
 }
 
-/** With the proxy and the trusted certificates of this way out. */
+/** With this machine's proxy and trusted certificates. */
 export function dialThrough(outbound: Outbound): Dial {
   return (url, handler) => dial(url, handler, outbound.socketOptions(url));
 }
@@ -39,22 +40,22 @@ function unreachable(url: string, error: Error & { code?: unknown }): SocketFail
   const other = `use --orchestrator ${otherScheme(url)}`;
   switch (error.code) {
     case "HPE_INVALID_CONSTANT": // a TLS alert instead of an HTTP answer
-      return { reason: `${start} as ws:// needs a port without TLS and this one answers otherwise`, cure: other };
+      return { reason: `${start}: ws:// needs a port without TLS, and this one uses TLS`, cure: other };
     case "ERR_SSL_WRONG_VERSION_NUMBER":
-      return { reason: `${start} as wss:// needs a port with TLS and this one has none`, cure: other };
+      return { reason: `${start}: wss:// needs a port with TLS, and this one has none`, cure: other };
     case "DEPTH_ZERO_SELF_SIGNED_CERT":
     case "SELF_SIGNED_CERT_IN_CHAIN":
     case "UNABLE_TO_GET_ISSUER_CERT":
     case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
     case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
       return {
-        reason: `${start} as its certificate must be trusted here`,
+        reason: `${start}: this machine does not trust its certificate`,
         cure: "copy that certificate to this machine and use --tls-ca FILE",
       };
     case "ERR_TLS_CERT_ALTNAME_INVALID":
       return {
-        reason: `${start} as its certificate must name this address`,
-        cure: "use an address that it names, or give the orchestrator another certificate",
+        reason: `${start}: its certificate does not name this address`,
+        cure: "use an address in the certificate, or give the orchestrator another certificate",
       };
     default:
       return { reason: `${start}: ${error.message}; check that it runs there and that the address is right` };

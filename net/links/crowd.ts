@@ -11,7 +11,7 @@ import { assert } from "../../core/assert.ts";
 
 export interface CrowdOptions {
   readonly most: number;
-  readonly shortestMs: number; // the shortest stay of a stranger when only its own origin competes for its place
+  readonly shortestMs: number; // the shortest stay of a stranger when only its own origin competes for its slot
 }
 
 /** `dropped` made room and must be closed. */
@@ -53,7 +53,7 @@ export class Crowd<T> {
   }
 
   add(member: T, { origin, nowMs }: { origin: string; nowMs: number }): Entry<T> {
-    assert(!this.#stays.has(member), "Crowd must be joined once");
+    assert(!this.#stays.has(member), "a member joins a crowd once");
     let dropped: T | null = null;
     if (this.#stays.size >= this.#most) {
       dropped = this.#whoMakesRoom({ origin, nowMs });

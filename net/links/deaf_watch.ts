@@ -20,7 +20,7 @@ export interface DeafWatchOptions {
 /** `exhausted`: no descriptor for another connection. */
 export type Verdict = "hears" | "deaf" | "exhausted";
 
-/** A local dial is accepted within a millisecond, or a few checks later on a busy machine. */
+/** A local dial is accepted within a millisecond; on a busy machine it may take a few checks. */
 const hearingMs = 250;
 const mostLooks = 6;
 

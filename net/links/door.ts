@@ -1,11 +1,11 @@
 /**
- * Limits unauthenticated connections: little memory, little time, and no guaranteed place.
+ * Limits unauthenticated connections: little memory, little time, and no guaranteed slot.
  *
- * Owns: the table of strangers. A connection is a stranger from its first byte until its hello is verified, or, over
- * HTTP, whenever no authenticated request is being answered. A stranger has `helloMs` for each operation (a request's
- * head, an upgrade with its hello, an answer), and may send only a hello's bytes on a WebSocket and few requests at
- * once. Out of scope: authentication (hub.ts and request_auth.ts call `trust`), HTTP and WebSockets. Invariants: at
- * most `strangers` of them, shared by `Crowd`; connections without room are told so and closed, never left waiting.
+ * Owns: the table of strangers. A connection is a stranger until its hello is verified, or, over HTTP, whenever it has
+ * no authenticated request in progress. A stranger has `helloMs` for each operation (a request's head, an upgrade with
+ * its hello, an answer), and may send only a hello's bytes on a WebSocket and few requests at once. Out of scope:
+ * authentication (hub.ts and request_auth.ts call `trust`), HTTP and WebSockets. Invariants: at most `strangers` of
+ * them, shared by `Crowd`; connections without room are told so and closed, never left waiting.
  */
 
 import type { Buffer } from "node:buffer";
@@ -57,7 +57,7 @@ export class Door {
   #turnedAway = 0; // but not closed yet
   #mostStrangers: number; // below the limit after descriptors ran out
 
-  /** `mostTurnedAway`: connections without room that may wait to be told so, beside `mostConnections`. */
+  /** `mostTurnedAway`: connections beyond `mostConnections` that may wait to be told that there is no room. */
   constructor(options: { limits: DoorLimits; timers: Timers; mostConnections: number; mostTurnedAway: number }) {
     const { limits, timers, mostConnections, mostTurnedAway } = options;
     this.#limits = limits;
@@ -123,8 +123,8 @@ export class Door {
   }
 
   /**
-   * A connection that becomes a WebSocket: null if that is refused and it was closed, else its origin and a function
-   * that lifts the limits for strangers.
+   * A connection that becomes a WebSocket. Null: refused and closed; otherwise its origin and a function that lifts the
+   * limits for strangers.
    */
   takesUpgrade(socket: Socket): { readonly origin: string; readonly trust: () => void } | null {
     const caller = this.#callers.get(socket);
@@ -187,10 +187,10 @@ export class Door {
     this.#waitFor(caller, goodbyeMs);
   }
 
-  /** It is told when it sends a request, because anything sent earlier may be lost with the connection. */
+  /** The answer waits for its request, because anything sent earlier may be lost with the connection. */
   #turnAway(caller: Caller): void {
     caller.isTurnedAway = true;
-    const isShort = this.#mostStrangers < this.#limits.strangers; // of descriptors: an answer is not worth one
+    const isShort = this.#mostStrangers < this.#limits.strangers; // short of descriptors: an answer is not worth one
     if (isShort || this.#turnedAway >= this.#mostTurnedAway) return this.#close(caller);
     this.#turnedAway++;
     caller.socket.on("close", () => this.#turnedAway--);

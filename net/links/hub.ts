@@ -2,10 +2,11 @@
  * The orchestrator's end of every link, over any wire.
  *
  * Owns: the table of sessions (one per hotkey), heartbeats, the end of sessions. Out of scope: sockets (server.ts and
- * loopback.ts pass wires to `accept`), hellos (reception.ts), the meaning of messages. Invariants: a hotkey has at most one
- * session and one wire; of two processes the first one stays while its link is alive, of one process's connections the newest wins, even if an older one's hello arrives late; nothing from a peer
- * reaches the application before its hello is verified, and of refusals before that only counts do; sessions, unauthenticated
- * connections and outboxes are bounded; changing the wall clock ends no session, links are only dialled anew.
+ * loopback.ts pass wires to `accept`), hellos (reception.ts), the meaning of messages. Invariants: a hotkey has at most
+ * one session and one wire. Of two processes the first one stays while its link is alive; of one process's connections
+ * the newest wins, even if an older one's hello arrives late. Nothing from a peer reaches the application before its
+ * hello is verified, apart from the counts of refusals. Sessions, unauthenticated connections and outboxes are bounded.
+ * Changing the wall clock ends no session; links are only dialled again.
  */
 
 import { type Fault, fault, type Parsed, refused } from "../../core/fault.ts";
@@ -35,13 +36,16 @@ interface Peer<In> {
   readonly process: string; // the one that signed in
   readonly sinceMs: number; // wall clock
   origin: string; // of its latest wire
-  rivalSaidMs: number; // when it was last told of another process; monotonic
+  rivalSaidMs: number; // when it was last notified of another process; monotonic
 }
 
-/** What a process is told that signs in with the hotkey of another one whose link is alive. It tries again, until that one is gone. */
+/**
+ * The reason for refusing a process while another one's link with the same hotkey is alive. It retries until that one
+ * is gone.
+ */
 export const rivalText = "Another process uses this hotkey";
 
-/** How often the process that is in is told of another one. */
+/** How often a connected process is notified of a rival. */
 const rivalEveryMs = 60_000;
 
 export class Hub<In, Out> implements HubTransport<Out> {
@@ -69,7 +73,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     return this.#reception.refusals;
   }
 
-  /** A new connection; the caller passes on what arrives on it. */
+  /** A new connection; the caller forwards what arrives on it. */
   accept(wire: Wire): WireHandler {
     const guest = this.#reception.greet(wire);
     if (guest === null) return { frame: () => {}, closed: () => {} };
@@ -89,7 +93,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
 
   send(node: NodeId, message: Out, segments: readonly Segment[] = []): Parsed<number> {
     const peer = this.#peers.get(node);
-    if (peer === undefined) return refused("notAdmitted", `Cannot send a message as ${node} has no session here`);
+    if (peer === undefined) return refused("notAdmitted", `Cannot send a message: ${node} has no session here`);
     const bytes = peer.channel.send(message, segments);
     if (!bytes.ok && peer.channel.overflowed) this.#lose(peer, bytes.fault);
     return bytes;
@@ -140,15 +144,14 @@ export class Hub<In, Out> implements HubTransport<Out> {
     const { hello } = proven;
     if (guest.connection < (this.#peers.get(hello.node)?.connection ?? 0)) {
       // The node abandoned this connection before it made the newer one: its hello was delayed.
-      const detail = "Cannot accept a hello as its connection must be the newest of this node: a newer one is in use";
+      const detail = "This node already has a newer connection";
       return this.#reception.refuse(guest, fault("staleResult", detail));
     }
     const resumable = this.#findResumable(hello);
     const rival = resumable === null ? this.#findRival(hello) : null;
     if (rival !== null) return this.#reception.refuse(guest, this.#rivalFault(rival, originOf(guest.wire)));
     if (resumable === null && !this.#hasRoomFor(hello.node)) {
-      const detail =
-        `Cannot accept another node as 'peers' must be at most ${this.#options.limits.peers}; try again later`;
+      const detail = `'peers' must be at most ${this.#options.limits.peers}; try again later`;
       return this.#reception.refuse(guest, fault("limitExceeded", detail));
     }
     this.#reception.dismiss(guest);
@@ -162,13 +165,15 @@ export class Hub<In, Out> implements HubTransport<Out> {
     return fits && peer.channel.canResume(hello.resume.received) ? peer : null;
   }
 
-  /** The other process that is in with this hotkey, if its link is alive. */
+  /** Another process that is connected with this hotkey, if its link is alive. */
   #findRival(hello: Hello): Peer<In> | null {
     const peer = this.#peers.get(hello.node);
     return peer === undefined || peer.wire === null || peer.process === hello.process ? null : peer;
   }
 
-  /** The first one stays: if the newer one won, two services would throw each other out in turns. Both owners are told. */
+  /**
+   * The first one stays: if the newer one won, two services would keep replacing each other. Both owners are notified.
+   */
   #rivalFault(peer: Peer<In>, from: string): Fault {
     const { timers } = this.#options;
     const nowMs = timers.steadyMs();
@@ -180,7 +185,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     const since = `signed in ${where} at ${clockText(peer.sinceMs)}`;
     return fault(
       "wrongPhase",
-      `${rivalText}: it ${since}, and its link is alive. This one is let in when that one has gone`,
+      `${rivalText}: it ${since}, and its link is alive. Stop it, or wait until it is gone`,
     );
   }
 
@@ -192,7 +197,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
       if (peer.wire === null && peer.connection < (oldest?.connection ?? Infinity)) oldest = peer;
     }
     if (oldest === null) return false;
-    this.#lose(oldest, fault("limitExceeded", "Cannot keep a session without a link as 'peers' is full"));
+    this.#lose(oldest, fault("limitExceeded", "The session without a link was dropped: 'peers' is full"));
     return true;
   }
 
@@ -222,7 +227,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     return peer;
   }
 
-  /** Damage is not blamed: the network causes it, or a stranger on it. Any other violation is the peer's fault. */
+  /** Damage is not blamed on the peer: the network or a stranger causes it. Any other violation is the peer's fault. */
   #damaged(peer: NodeId, reason: Fault): void {
     this.#emit({ type: reason.code === "malformedFrame" ? "linkDamaged" : "fault", peer, fault: reason });
   }
@@ -240,7 +245,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
       read,
       onMessage: (received) => this.#emit({ type: "message", peer: node, role, ...received }),
       onRefusedMessage: (reason) => this.#emit({ type: "fault", peer: node, fault: reason }),
-      onControl: () => channel.distrust(fault("malformedFrame", "Cannot accept an unnumbered header after the hello")),
+      onControl: () => channel.distrust(fault("malformedFrame", "An unnumbered header arrived after the hello")),
       onDamaged: (reason) => {
         this.#damaged(node, reason);
         if (peer.wire !== null) this.#dropWire(peer, reason.detail);
@@ -269,14 +274,17 @@ export class Hub<In, Out> implements HubTransport<Out> {
     return peer;
   }
 
-  /** A hello without our session, of the same process or after the other one's link was lost. */
+  /**
+   * Ends the session for a hello that does not resume it: from the same process, or after the other process's link was
+   * lost.
+   */
   #displace(node: NodeId): void {
     const peer = this.#peers.get(node);
     if (peer === undefined) return;
-    this.#lose(peer, fault("notAdmitted", "Cannot keep two sessions of one hotkey: a newer one has begun"));
+    this.#lose(peer, fault("notAdmitted", "A newer session of this hotkey has begun"));
   }
 
-  /** Nodes stamp their requests in this clock's time, which the next hello tells them anew. */
+  /** Nodes stamp their requests in this clock's time, so they need a new hello after it was set. */
   #wasClockSet(): boolean {
     const { timers, limits } = this.#options;
     const aheadMs = timers.nowMs() - timers.steadyMs();
@@ -290,7 +298,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     peer.wire = null;
     peer.channel.detach();
     peer.cancelExpiry = timers.after(limits.sessionKeepMs, () => {
-      const detail = `Cannot keep a session longer than ${limits.sessionKeepMs} ms without a link`;
+      const detail = `The session had no link for ${limits.sessionKeepMs} ms`;
       this.#lose(peer, fault("notAdmitted", detail));
     });
     this.#emit({ type: "peerDisconnected", peer: peer.node, reason });
@@ -330,5 +338,5 @@ export class Hub<In, Out> implements HubTransport<Out> {
   }
 }
 
-/** As people are told of it; a process of this machine has none. */
+/** For people; a process of this machine has none. */
 const originOf = ({ origin }: Wire): string => origin ?? "this machine";

@@ -88,7 +88,7 @@ class LoopbackWire implements Wire {
     this.#schedule(() => this.#deliver());
   }
 
-  /** If the wire is paused, the frame is left to the turns that `resume` schedules. */
+  /** If the wire is paused, the frame stays for the turns that `resume` schedules. */
   #deliver(): void {
     if (this.#paused || this.#handler === null) return;
     const arrival = this.#arrivals.shift();

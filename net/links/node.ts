@@ -31,23 +31,23 @@ import type { NodeEvent, NodeOptions, NodeTransport } from "./transport.ts";
 import type { Dial, Wire } from "./wire.ts";
 
 /**
- * The wait is drawn from the upper half of a bound that doubles from the first to the longest. The longest is 4 s, because it
- * decides when the last node is back after an orchestrator was away for a minute: 5,000 nodes in 4.3 s of virtual time,
- * against 5.2 s with a bound of 5 s and 30 s with one of 30 s (tests/sim/reconnect_sim_test.ts; the log of measurements has
- * more). This does not harm an orchestrator that is only busy: it refuses early, and the waits still grow eightfold.
+ * The wait is drawn from the upper half of a bound that doubles from the first to the longest. The longest is 4 s,
+ * because it decides when the last node is back after an orchestrator was away for a minute: 5,000 nodes in 4.3 s of
+ * virtual time, against 5.2 s with a bound of 5 s and 30 s with one of 30 s (tests/sim/reconnect_sim_test.ts). A busy
+ * orchestrator is not harmed: it refuses early, and the waits still grow eightfold.
  */
 const firstRetryMs = 500;
 const longestRetryMs = 4_000;
 
 /**
- * A link that lasted this long, twice the longest wait, was of use, so the waits begin anew. After a shorter one they go on growing,
- * whatever ended it: a node that is let in and sent away again must not come back at once each time.
+ * After a link of twice the longest wait, the waits start over. After a shorter one they keep growing, whatever ended
+ * it, so that a node that is repeatedly dismissed does not return at once each time.
  */
 const lastingMs = 8_000;
 
 /**
- * A node that the orchestrator sends away again and again is let in in vain: after the first few times its waits grow to
- * a minute.
+ * A node that the orchestrator dismisses again and again should not return often: after the first few times its waits
+ * grow to a minute.
  */
 const freeExits = 3;
 const longestRejoinMs = 60_000;
@@ -59,7 +59,7 @@ export const finalCodes: ReadonlySet<FaultCode> = new Set<FaultCode>([
 
 type Phase =
   | { readonly type: "idle" } // not connected yet, or waiting for the next attempt
-  | { readonly type: "challenged" } // dialled, the orchestrator speaks first
+  | { readonly type: "challenged" } // dialled; the orchestrator speaks first
   | { readonly type: "greeted"; readonly greeting: Greeting }
   | { readonly type: "connected" }
   | { readonly type: "closed" };
@@ -94,12 +94,12 @@ export class Node<In, Out> implements NodeTransport<Out> {
   }
 
   connect(): void {
-    assert(this.#phase.type === "idle" && this.#wire === null, "Node must be connected once");
+    assert(this.#phase.type === "idle" && this.#wire === null, "A node connects once");
     this.#open();
   }
 
   send(message: Out, segments: readonly Segment[] = []): Parsed<number> {
-    if (this.#phase.type === "closed") return refused("notAdmitted", "Cannot send a message as this link is closed");
+    if (this.#phase.type === "closed") return refused("notAdmitted", "Cannot send a message: this link is closed");
     const bytes = this.#channel.send(message, segments);
     if (!bytes.ok && this.#channel.overflowed) this.#restart(bytes.fault);
     return bytes;
@@ -183,8 +183,8 @@ export class Node<In, Out> implements NodeTransport<Out> {
   }
 
   /**
-   * Any answer that does not prove the ticket's secret invalidates the ticket: the orchestrator's request for a signature, or an
-   * impostor's answer.
+   * Any answer that does not prove the ticket's secret invalidates the ticket, whether the orchestrator requests a
+   * signature or an impostor answers.
    */
   #takeAnswer(header: unknown, greeting: Greeting): void {
     const isTicketRefused = greeting.hello.proof.type === "ticket" && isChallenge(header);
@@ -204,12 +204,12 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#hold(ticket);
     const resumed = this.#fits(accept);
     if (accept.resumed && !resumed) {
-      const detail = "Cannot resume the session as the orchestrator's count of messages must match: it does not";
+      const detail = "Cannot resume the session: the orchestrator's count of messages does not match";
       return this.#restart(fault("malformedFrame", detail));
     }
     if (!resumed && this.#session !== null) {
       this.#forget(
-        fault("staleResult", "The orchestrator has begun a new session, as after a restart"),
+        fault("staleResult", "The orchestrator started a new session, as after a restart"),
       );
     }
     if (this.#wire === null) return; // closed by the application
@@ -219,7 +219,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#connectedAtMs = timers.steadyMs();
     this.#beatInstead();
     const { hub, run } = hello;
-    this.#identity = { ...this.#identity, hub }; // which may begin another run, unless one was named
+    this.#identity = { ...this.#identity, hub }; // it may start another run, unless one was named
     this.#hasMetHub = true;
     this.#channel.lowerLimits(accept.limits);
     const macs = linkMacs({ secret: ticket.secret, claim: hello, side: "node" });
@@ -263,7 +263,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
   #takeControl(header: unknown, channel: Channel<In>): void {
     const refusal = readRefusal(header);
     if (refusal === null) {
-      channel.distrust(fault("malformedFrame", "Cannot accept an unnumbered header after the hello"));
+      channel.distrust(fault("malformedFrame", "An unnumbered header arrived after the hello"));
     } else if (finalCodes.has(refusal.code)) this.#refused(refusal);
     else {
       this.#exits++;
@@ -271,7 +271,10 @@ export class Node<In, Out> implements NodeTransport<Out> {
     }
   }
 
-  /** The wrong orchestrator answers. A node that has met its orchestrator keeps trying, because an impostor must not be able to end it. */
+  /**
+   * The wrong orchestrator answers. A node that has met its orchestrator keeps trying, so that an impostor cannot stop
+   * it.
+   */
   #distrust(reason: Fault, found: Challenger | null = null): void {
     if (this.#hasMetHub && reason.code === "unauthenticated") this.#disconnected(reason.detail, { found });
     else this.#refused(reason, found);

@@ -34,10 +34,10 @@ export interface ReceptionOptions extends Omit<HubOptions<unknown>, "read" | "on
 
 const helloValues = 64; // a hello holds 27
 
-const crowded = fault("limitExceeded", "Cannot wait for another hello as too many wait already; try again later");
+const crowded = fault("limitExceeded", "Too many connections wait for their hello; try again later");
 const tooManyFailures = fault(
   "limitExceeded",
-  "Cannot check another signature from this address now as too many from there were wrong; try again later",
+  "Too many signatures from this address were wrong; try again later",
 );
 
 export class Reception {
@@ -69,8 +69,8 @@ export class Reception {
     const { run, signer, random, timers, limits } = this.#options;
     const challenge = createChallenge(run, signer.address, random);
     const cancel = timers.after(limits.helloMs, () => {
-      const detail = `Cannot wait for a hello longer than ${limits.helloMs} ms`;
-      this.refuse(guest, fault("staleResult", detail)); // of a busy or sleeping node, which may try again
+      const detail = `No valid hello arrived within ${limits.helloMs} ms`;
+      this.refuse(guest, fault("staleResult", detail)); // from a busy or sleeping node, which may try again
     });
     const guest: Guest = {
       wire,
@@ -116,7 +116,7 @@ export class Reception {
     return null;
   }
 
-  /** Drops all guests; nothing is reported any more. */
+  /** Drops all guests; nothing is reported afterwards. */
   close(reason: string): void {
     this.#refusals.close();
     for (const guest of [...this.#guests]) {
@@ -128,7 +128,7 @@ export class Reception {
   /** Sends the same challenge again, but only once: it is cheap, but a connection must not be used for guessing. */
   #askToSign(guest: Guest): null {
     if (guest.wasAskedToSign) {
-      const detail = "Cannot accept a hello as it must be signed after a useless ticket: it has another ticket";
+      const detail = "The hello has another ticket; after an unusable ticket it must be signed";
       return this.refuse(guest, fault("staleResult", detail));
     }
     guest.wasAskedToSign = true;

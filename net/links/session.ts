@@ -83,11 +83,11 @@ export class Session {
     if (segments.length > this.#limits.segments) {
       return refused(
         "limitExceeded",
-        `Cannot send a message as 'segments' must be at most ${this.#limits.segments}: current value is ${segments.length}`,
+        `Cannot send a message: 'segments' must be at most ${this.#limits.segments}, and is ${segments.length}`,
       );
     }
     if (sequence > lastSequence) {
-      return refused("limitExceeded", "Cannot send a message as this session has used its 2^32 numbers");
+      return refused("limitExceeded", "Cannot send a message: this session has used its 2^32 numbers");
     }
     const frame = encodeFrame({ header, segments, sequence }, (bytes) => this.#memory.take(bytes));
     if (frame.length > this.#limits.frameBytes) return this.#tooLarge(frame.length);
@@ -95,14 +95,14 @@ export class Session {
     if (headerBytes > this.#limits.headerBytes) {
       return refused(
         "limitExceeded",
-        `Cannot send a message as 'headerBytes' must be at most ${this.#limits.headerBytes}: current value is ${headerBytes}`,
+        `Cannot send a message: 'headerBytes' must be at most ${this.#limits.headerBytes}, and is ${headerBytes}`,
       );
     }
     if (this.#outboxBytes + frame.length > this.#limits.outboxBytes) {
       this.#overflowed = true;
       return refused(
         "limitExceeded",
-        `Cannot keep a message as 'outboxBytes' must be at most ${this.#limits.outboxBytes}: current value is ${
+        `Cannot keep a message: 'outboxBytes' must be at most ${this.#limits.outboxBytes}, and would be ${
           this.#outboxBytes + frame.length
         }; the other side reads too slowly or is away`,
       );
@@ -141,13 +141,13 @@ export class Session {
     if (!acknowledged.ok) return acknowledged;
     if (frame.header === null) {
       if (frame.sequence <= this.#received) return parsed("acknowledgement");
-      const detail = `Cannot continue as ${frame.sequence} messages were sent on this link: ${this.#received} arrived`;
+      const detail = `${frame.sequence} messages were sent on this link, but ${this.#received} arrived`;
       return refused("malformedFrame", detail);
     }
-    if (frame.sequence === 0) return refused("malformedFrame", "Cannot accept a message as it must be numbered");
+    if (frame.sequence === 0) return refused("malformedFrame", "The message has no number");
     if (frame.sequence <= this.#received) return parsed("repeated");
     if (frame.sequence !== this.#received + 1) {
-      return refused("malformedFrame", `Cannot accept message ${frame.sequence} as ${this.#received + 1} comes next`);
+      return refused("malformedFrame", `Message ${frame.sequence} arrived instead of ${this.#received + 1}`);
     }
     this.#received++;
     this.#owedBytes += frameBytes;
@@ -162,7 +162,7 @@ export class Session {
 
   /** On a new link: the other side has `received` of ours; all later frames are sent again. */
   resume(received: number): void {
-    assert(this.canResume(received), "Session must be resumed where both sides can have been");
+    assert(this.canResume(received), "a session resumes at a count that both sides can have reached");
     this.#sentBefore = this.#sent;
     this.#unsent = this.#sent - this.#acknowledged; // the other side may have anything given to an earlier link
     this.#acceptAcknowledged(received);
@@ -172,17 +172,17 @@ export class Session {
 
   assertInvariants(): void {
     const bytes = this.#outbox.reduce((sum, frame) => sum + frame.length, 0);
-    assert(bytes === this.#outboxBytes, "Session's outboxBytes must be the sum of its frames");
-    assert(bytes <= this.#limits.outboxBytes, "Session's outbox must stay within outboxBytes");
-    assert(this.#unsent <= this.#outbox.length, "Session must not have sent more than it holds");
+    assert(bytes === this.#outboxBytes, "outboxBytes is the sum of the frames");
+    assert(bytes <= this.#limits.outboxBytes, "the outbox stays within its limit");
+    assert(this.#unsent <= this.#outbox.length, "a session sends only frames that it holds");
     const inFlight = this.#outbox.slice(0, this.#unsent).reduce((sum, frame) => sum + frame.length, 0);
-    assert(inFlight === this.#inFlightBytes, "Session's inFlightBytes must be the sum of the sent frames");
+    assert(inFlight === this.#inFlightBytes, "inFlightBytes is the sum of the sent frames");
   }
 
   #tooLarge(bytes: number): Parsed<never> {
     return refused(
       "limitExceeded",
-      `Cannot send a message as 'frameBytes' must be at most ${this.#limits.frameBytes}: current value is ${bytes}; send it as a blob`,
+      `Cannot send a message: 'frameBytes' must be at most ${this.#limits.frameBytes}, and is ${bytes}; send it as a blob`,
     );
   }
 
@@ -192,7 +192,7 @@ export class Session {
     if (count > this.#unsent) {
       return refused(
         "malformedFrame",
-        `Cannot accept an acknowledgement of ${acknowledged} as ${this.#acknowledged + this.#unsent} was sent last`,
+        `Message ${acknowledged} was acknowledged, but ${this.#acknowledged + this.#unsent} was the last one sent`,
       );
     }
     const frames = this.#outbox.splice(0, count);

@@ -19,7 +19,7 @@ import type { RefusalCounts } from "../auth/refusals.ts";
 import type { HeldTicket, TicketBox } from "../auth/ticket.ts";
 import type { Random, Timers } from "../timers.ts";
 
-/** A message and its segments: bytes, or whatever stands for bytes in a simulated network. */
+/** A message and its segments: bytes, or what stands for them in a simulated network. */
 export interface Received<In, Held = Uint8Array> {
   readonly message: In;
   readonly segments: readonly Held[];
@@ -35,7 +35,9 @@ export type HubEvent<In, Held = Uint8Array> =
   /** The session is over, and undelivered messages are lost. */
   | { type: "peerLost"; peer: NodeId; fault: Fault }
   | { type: "message"; peer: NodeId; role: Role } & Received<In, Held>
-  /** Another process with its hotkey asked to be let in, from this origin, while its link was alive: at most once a minute. */
+  /**
+   * Another process with its hotkey tried to connect from this origin while its link was alive: at most once a minute.
+   */
   | { type: "rivalRefused"; peer: NodeId; from: string }
   /** Input from an authenticated node was refused. */
   | { type: "fault"; peer: NodeId; fault: Fault }
@@ -66,8 +68,8 @@ export type NodeEvent<In, Held = Uint8Array> =
   /** The ticket also authorizes requests to this orchestrator, stamped in its time: `clock` is the orchestrator's. */
   | { type: "connected"; hub: NodeId; run: string; resumed: boolean; ticket: HeldTicket; clock: ClockDifference }
   /**
-   * The link broke or could not be established, or not the expected orchestrator or run answered: `found`. The next
-   * attempt starts in `retryMs`.
+   * The link broke or was not established, or another orchestrator or run answered (`found`). The next attempt starts
+   * in `retryMs`.
    */
   | {
     type: "disconnected";
@@ -82,10 +84,7 @@ export type NodeEvent<In, Held = Uint8Array> =
   | { type: "message" } & Received<In, Held>
   /** A message from the orchestrator was rejected. */
   | { type: "fault"; fault: Fault }
-  /**
-   * Final: the orchestrator refuses us, or is not the expected one (then `found` says which one answered); no further attempt is
-   * made.
-   */
+  /** Final: the orchestrator refuses this node, or another one answered (`found`); no further attempt is made. */
   | { type: "refused"; fault: Fault; found: Challenger | null };
 
 export interface NodeTransport<Out, Sent = Segment> {

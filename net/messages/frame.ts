@@ -76,7 +76,7 @@ export function encodeFrame(
   take: (bytes: number) => Uint8Array = (bytes) => new Uint8Array(bytes),
 ): Uint8Array {
   const { header, segments = [], sequence = 0, acknowledged = 0 } = content;
-  assert(segments.length <= 0xffff, "Cannot encode a frame as its segments must be at most 65535");
+  assert(segments.length <= 0xffff, "a frame has at most 65535 segments");
   const headerBytes = header === null ? new Uint8Array(0) : encodeMsgpack(header);
   const headerAt = prefixBytes + entryBytes * segments.length;
   let length = headerAt + headerBytes.length;
@@ -135,7 +135,7 @@ export function decodeFrame(bytes: Uint8Array, limits: FrameLimits): Parsed<Fram
     );
   }
   if (found !== layout) {
-    return refused("versionMismatch", `Cannot read a frame as its layout must be ${layout}: current value is ${found}`);
+    return refused("versionMismatch", `Cannot read a frame: its layout is ${found}, and this program reads ${layout}`);
   }
   const count = view.getUint16(6, true);
   if (count > limits.segments) return tooLarge("segments", limits.segments, count);
@@ -201,4 +201,4 @@ export function headOf(frame: Uint8Array): Uint8Array | null {
 const malformed = (problem: string) => refused("malformedFrame", `Cannot read a frame: ${problem}`);
 
 const tooLarge = (name: string, limit: number, value: number) =>
-  refused("limitExceeded", `Cannot read a frame as '${name}' must be at most ${limit}: current value is ${value}`);
+  refused("limitExceeded", `Cannot read a frame: '${name}' must be at most ${limit}, and is ${value}`);

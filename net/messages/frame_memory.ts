@@ -27,7 +27,7 @@ export class FrameMemory {
     return new Uint8Array(buffer, 0, bytes);
   }
 
-  /** Only memory from `take`, given back once, with no reader left. */
+  /** Only memory from `take`, returned once, with no reader left. */
   giveBack(frame: Uint8Array): void {
     const { buffer } = frame;
     const capacity = buffer.byteLength;

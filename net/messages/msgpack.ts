@@ -29,7 +29,7 @@ export function decodeMsgpack(bytes: Uint8Array, limits: MsgpackLimits): Parsed<
   if (bytes.length > limits.maxBytes) {
     return refused(
       "limitExceeded",
-      `Cannot read a header as 'headerBytes' must be at most ${limits.maxBytes}: current value is ${bytes.length}`,
+      `Cannot read a header: 'headerBytes' must be at most ${limits.maxBytes}, and is ${bytes.length}`,
     );
   }
   const problem = headerProblem(bytes, limits);

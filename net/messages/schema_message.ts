@@ -2,7 +2,7 @@
  * Builds a parser for one union from a table of schemas: `type` picks the schema.
  *
  * Owns: the table's shape, in which the compiler requires every member, and the parser. Picking by `type` costs one
- * look-up and lets every message name the message type.
+ * look-up and lets every fault name the message type.
  */
 
 import type * as v from "valibot";
@@ -27,17 +27,17 @@ export function readMessage<M extends { readonly type: string }>(rules: MessageR
     const type = typeof header === "object" && header !== null && "type" in header ? header.type : undefined;
     const rule = byType.get(type);
     if (rule === undefined) {
-      return refused("malformedMessage", `Cannot read a message as its type must be known: ${shown(type)}`);
+      return refused("malformedMessage", `Cannot read a message of the unknown type ${shown(type)}`);
     }
     const most = rule.segments ?? 0;
     if (segments.length > most) {
       return refused(
         "malformedMessage",
-        `Cannot read a ${shown(type)} as it has at most ${most} segments: current value is ${segments.length}`,
+        `Cannot read a ${shown(type)}: it has ${segments.length} segments, and may have ${most}`,
       );
     }
     return parseWith(rule.schema, header, `a ${shown(type)}`);
   };
 }
 
-const shown = (type: unknown): string => typeof type === "string" ? type.slice(0, 40) : `it is a ${typeof type}`;
+const shown = (type: unknown): string => typeof type === "string" ? type.slice(0, 40) : `(a ${typeof type})`;

@@ -91,5 +91,5 @@ export function parseWith<T extends v.GenericSchema>(
   const issue = result.issues[0];
   const path = v.getDotPath(issue);
   const field = path === null ? "it" : `'${path.slice(0, 120)}'`;
-  return refused("malformedMessage", `Cannot read ${what} as ${field} is invalid: ${issue.message.slice(0, 200)}`);
+  return refused("malformedMessage", `Cannot read ${what}: ${field} is invalid: ${issue.message.slice(0, 200)}`);
 }

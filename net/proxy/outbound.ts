@@ -1,10 +1,10 @@
 /**
- * This machine's way out: every WebSocket and every HTTP request that this program makes, directly or through a proxy.
+ * Every WebSocket and HTTP request of this program, directly or through a proxy.
  *
- * Owns: applying the choice of proxy_choice.ts to both, so that links, blobs and the chain take the same way. What goes through a
- * proxy goes through a tunnel of its own, also plain HTTP: a proxy then sees no request, and one that only knows CONNECT suffices.
- * Out of scope: retries, deadlines. Invariant: nothing here reads the process's environment, which Deno's `fetch` would also obey
- * for loopback; the program takes the proxy's variables out of it at its start (cli/rights/host.ts).
+ * Owns: applying the choice of proxy_choice.ts to both, so that links, blobs and the chain take the same route. Each
+ * connection through a proxy has its own tunnel, even for plain HTTP: the proxy sees no request and needs only CONNECT.
+ * Out of scope: retries, deadlines. Invariant: nothing here reads the process's environment, which Deno's `fetch` would
+ * obey even for loopback; the program removes the proxy variables at its start (cli/rights/host.ts).
  */
 
 import { type IncomingMessage, request as requestHttp } from "node:http";
@@ -55,7 +55,7 @@ export class Outbound {
     return chooseProxy(url, this.#get);
   }
 
-  /** The variables that are set, without passwords, where a connection to another machine goes by none of them. */
+  /** The variables that are set but not used for a connection to this address, without passwords. */
   unusedFor(url: string): string[] {
     const isElsewhere = !isOwnMachine(bareHost(URL.parse(url)?.hostname ?? "localhost"));
     return isElsewhere && this.choose(url).type === "direct" ? shownVariables(this.#get) : [];
@@ -68,10 +68,10 @@ export class Outbound {
     return createConnection === null ? ca : { ...ca, createConnection };
   }
 
-  /** As the runtime's own, except that redirects are not followed through a proxy. */
+  /** Like the runtime's `fetch`, but follows no redirects through a proxy. */
   readonly fetch: Fetch = (url, init = {}) => this.#fetchBy(this.#client, { url, init });
 
-  /** The same, in a pool of its own that can be closed; through a proxy each request has a tunnel of its own. */
+  /** Like `fetch`, with a pool of its own that can be closed; through a proxy each request has its own tunnel. */
   connections(): Connections {
     const client = Deno.createHttpClient(this.#authority === undefined ? {} : { caCerts: [this.#authority] });
     return { fetch: (url, init) => this.#fetchBy({ client }, { url, init }), close: () => client.close() };
@@ -148,7 +148,7 @@ function bytesOf(body: RequestInit["body"]): Uint8Array | null {
   if (body === undefined || body === null) return null;
   if (typeof body === "string") return new TextEncoder().encode(body);
   if (body instanceof Uint8Array) return body;
-  throw new TypeError("Cannot send this body through a proxy: it must be text or bytes");
+  throw new TypeError("Cannot send this body through a proxy: it is neither text nor bytes");
 }
 
 function responseOf(answer: IncomingMessage, { url, method }: { url: URL; method: string }): Response {

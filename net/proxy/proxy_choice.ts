@@ -1,12 +1,12 @@
 /**
- * Which proxy a connection goes through: the one place that decides it, for links, blobs, the chain and every other request.
+ * Which proxy a connection uses: the one place that decides it, for links, blobs, the chain and every other request.
  *
- * Owns: the meaning of HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, in the spelling and with the precedence of curl: lower case
- * first; https and wss go by HTTPS_PROXY, http and ws by HTTP_PROXY, what has none by ALL_PROXY. Pure. Invariant: an address of this
- * machine never goes through a proxy, whatever the variables say.
+ * Owns: the meaning of HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, spelled and ordered as in curl: lower case
+ * first; https and wss use HTTPS_PROXY, http and ws use HTTP_PROXY, and ALL_PROXY serves the rest. Pure. Invariant: an
+ * address of this machine never goes through a proxy, whatever the variables say.
  */
 
-/** Each also in lower case, which wins. */
+/** The lower-case spelling wins. */
 export const proxyVariables = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"] as const;
 
 /** A variable's value. */
@@ -25,7 +25,7 @@ export interface Proxy {
 export type ProxyChoice =
   | { readonly type: "direct" }
   | { readonly type: "proxy"; readonly proxy: Proxy }
-  /** A proxy is named that this program cannot use: connecting without it would ignore what the person asked for. */
+  /** A proxy that this program cannot use: connecting without it would ignore the person's setting. */
   | { readonly type: "unusable"; readonly reason: string };
 
 const direct: ProxyChoice = { type: "direct" };
@@ -43,7 +43,7 @@ export function chooseProxy(url: string, get: GetVariable): ProxyChoice {
   return exceptions.split(/[\s,]+/).some((rule) => exempts(rule, { host, port })) ? direct : readProxy(named);
 }
 
-/** The variables that are set, as `NAME=value` without passwords: for a person who looks for the reason of a failure. */
+/** The variables that are set, as `NAME=value` without passwords, to explain a failure. */
 export function shownVariables(get: GetVariable): string[] {
   return proxyVariables.flatMap((name) => {
     const given = firstGiven([name], get);
@@ -51,7 +51,7 @@ export function shownVariables(get: GetVariable): string[] {
   });
 }
 
-/** User name and password end at the last `@`: people leave `@` and `/` in them as they are, and the scheme out. */
+/** User name and password end at the last `@`: people leave `@` and `/` unescaped, and omit the scheme. */
 const withoutUser = (value: string): string => value.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/i, "$1");
 
 export const portOf = ({ port, protocol }: URL): number =>
@@ -92,7 +92,7 @@ function readProxy({ name, value }: { name: string; value: string }): ProxyChoic
   return { type: "proxy", proxy };
 }
 
-/** Null: a `%` in it is not followed by the code of a character. */
+/** Null: a `%` without a character code. */
 function percentDecoded(text: string): string | null {
   try {
     return decodeURIComponent(text);

@@ -18,8 +18,8 @@ export class ProxyError extends Error {
 
 export type TunnelDone = (error: Error | null, socket?: Socket) => void;
 
-const answerBytesMax = 16 * 1024; // as much as common servers take in a head
-const answerMs = 20_000; // the proxy resolves a name and dials, which takes as long as a system's own attempt to connect
+const answerBytesMax = 16 * 1024; // common servers accept as much in a head
+const answerMs = 20_000; // the proxy resolves a name and dials, as long as a system's own attempt to connect takes
 
 /** `target`: `host:port`, with brackets around an IPv6 address. */
 export function openTunnel({ proxy, target }: { proxy: Proxy; target: string }, done: TunnelDone): void {
@@ -32,7 +32,7 @@ export function openTunnel({ proxy, target }: { proxy: Proxy; target: string }, 
     socket.off("error", onError);
     socket.off("close", onClose);
     if (error === null) return done(null, socket);
-    socket.on("error", () => {/* it is given up already */});
+    socket.on("error", () => {/* already settled */});
     socket.destroy();
     done(error);
   };

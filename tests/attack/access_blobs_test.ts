@@ -1,4 +1,4 @@
-/** Who may read which blob of the hub's store, and what a miner can reach of the model in a whole run. */
+/** Which blobs of the orchestrator's store a node may read, and what a miner can reach of the model in a whole run. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import {
@@ -45,7 +45,7 @@ Deno.test("Access: a blob that the node may not read is refused like a missing o
       answers.push((await assertProblem(() => ask(hash), "refused")).replaceAll(hash, "HASH"));
     }
     assertEquals(answers[0], answers[1], way);
-    if (way !== "HEAD") assertStringIncludes(answers[0]!, "this node's current work must need it");
+    if (way !== "HEAD") assertStringIncludes(answers[0]!, "this node's current work does not need it");
   }
 });
 

@@ -124,7 +124,7 @@ check("a frame that is sent back to its sender is not taken", async (scene) => {
 
 check("a refusal of his own does not end the node", async (scene) => {
   const { world, member, between } = scene;
-  const refusal = createRefusal(fault("notAdmitted", "this node was expelled from the run"));
+  const refusal = createRefusal(fault("notAdmitted", "this node was banned from the run"));
   between.inject(encodeFrame({ header: refusal }), "toNode");
   await comesBack(scene);
   must(member.node.send({ note: 1 }));

@@ -1,6 +1,6 @@
 /**
  * Attack suite: false results in a merge, by one replica or by a majority of a stage that agrees beforehand. The honest one is
- * never the odd one out, and what an expelled replica contributed is in no mean.
+ * never the odd one out, and what an banned replica contributed is in no mean.
  */
 
 import { assert, assertEquals } from "@std/assert";
@@ -92,8 +92,8 @@ function thirdIsLost(value: number): Row {
 
 testAttacks("collusion", () => reducedByReplicas([...rows(), thirdIsLost(NaN), thirdIsLost(0.05)]));
 
-/** Where the hub reduces alone, only what a replica shows of its own outer step can be false. */
-testAttacks("collusion where the hub reduces", () => [
+/** Where the orchestrator reduces alone, only what a replica shows of its own outer step can be false. */
+testAttacks("collusion where the orchestrator reduces", () => [
   { name: "one of two shows false parameters", replicas: 2, miners: colluding([1], falseVote) },
   { name: "two of three agree on false parameters", isQuick: true, miners: colluding([0, 1], falseVote) },
   { name: "all three agree on a false momentum", miners: colluding([0, 1, 2], falseMomentum), slowRounds: 2 },
@@ -102,7 +102,7 @@ testAttacks("collusion where the hub reduces", () => [
 const finalHash = ({ parameters }: Aftermath): string => refOf(bytesOfFloats(parameters[1]!)).hash;
 
 slowTest(
-  "Attack, collusion: the contribution of a replica expelled in a merge is neither in the mean nor paid",
+  "Attack, collusion: the contribution of a replica banned in a merge is neither in the mean nor paid",
   async () => {
     const fromRound = 3;
     const liar = together(commitsPayload(times(5)), falseSlices);
@@ -110,7 +110,7 @@ slowTest(
     const expelled = await runAttack({ ...common, miners: colluding([0], liar) });
     const absent = await runAttack({ ...common, miners: colluding([0], keepsBack("payloadCommitted")) });
     const [node] = expelled.hostile;
-    assert(node !== undefined && !expelled.members.has(node), "it is expelled");
+    assert(node !== undefined && !expelled.members.has(node), "it is banned");
     assertEquals(finalHash(expelled), finalHash(absent), "the others' mean alone");
     assertEquals(unitsByRound(expelled, node)[fromRound], 0, "the round it lied in is not paid");
   },

@@ -237,7 +237,7 @@ testAttacks("told losses", () => [
   { name: "of 999 by a tail", culprit: "unpaid", miners: [{ stage: 2, hostile: reportsLoss(999) }] },
 ]);
 
-/** Whoever contradicts others has the microbatch made again; nobody loses pay or gets a bad name for that. */
+/** A miner that contradicts others has the microbatch recomputed; nobody loses pay or is suspected for that. */
 function nanOnce(): Row {
   let swarm: World | null = null;
   const isLater = () => {

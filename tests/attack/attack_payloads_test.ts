@@ -159,7 +159,7 @@ const short = (): readonly Row[] =>
 const shortMates = (): readonly Row[] =>
   [2, 3].flatMap((replicas) =>
     [0.01, 0.1].map((factor): Row => ({
-      name: `all but one of ${replicas} commit ${factor} of their payloads, and the last is no suspect`,
+      name: `all but one of ${replicas} commit ${factor} of their payloads, and the last is not a suspect`,
       replicas,
       culprit: "tolerated",
       lossTolerance: 1,

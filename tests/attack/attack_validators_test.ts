@@ -158,7 +158,7 @@ slowTest(
     const { state, records, validators } = await runAttack({
       validators: [liar, "honest"],
       gradients: 0,
-      trials: 0, // as the liar must be free when the last round is to be evaluated
+      trials: 0, // as the liar must be free when the last round must be evaluated
       meddle: (world, _miners, [, honest]) => {
         swarm = world;
         const { link } = world.member(honest!);

@@ -93,7 +93,7 @@ const rows = (): readonly Row[] => [
 testAttacks("wires", rows);
 
 /**
- * Finite, and no larger than an honest stage's: only repeating the task reveals it. A validator finds it wrong, the hub proves
+ * Finite, and no larger than an honest stage's: only repeating the task reveals it. A validator finds it wrong, the orchestrator proves
  * it, and the round begins anew without the culprit.
  */
 const plausible = (): readonly Row[] => [
@@ -172,9 +172,9 @@ testAttacks("rows of zeros", () => pairs().map((row) => ({ ...row, culprit: "tol
 
 /**
  * Its small gradients look plausible where honest ones are large, so it does the work of the honest ones, who go unpaid
- * for what they did. Only a repetition can tell, but no node is expelled.
+ * for what they did. Only a repetition can tell, but no node is banned.
  */
-slowTest("Attack, rows of zeros: small gradients where honest ones are large get no node expelled", async () => {
+slowTest("Attack, rows of zeros: small gradients where honest ones are large get no node banned", async () => {
   const after = await runAttack({
     fromRound: 1,
     miners: [{ stage: 0, hostile: spoilsForward(everyNthRow(10)) }, {

@@ -10,7 +10,7 @@ import { withScratchFolder } from "../support/scratch_folder.ts";
 import { messageHead, Stranger } from "../support/attack/stranger.ts";
 
 const badHellos = 200;
-const earlierHellos = 100; // in whose time the hub's own first entry gets into the journal
+const earlierHellos = 100; // in whose time the orchestrator's own first entry gets into the journal
 
 /** But for the record log, which has the warning. */
 async function bytesBelow(folder: string): Promise<number> {
@@ -48,7 +48,7 @@ Deno.test("Attack: 200 bad hellos are one warning and a number in /status, and n
       assertEquals(warnings.length, 1);
       assertMatch(
         String(warnings[0]!["text"]),
-        /1 with another protocol version \(1 in all\); a node that should be in the run/,
+        /1 with another protocol version \(1 in all\); a refused node logs the reason/,
       );
       assertEquals(hub.lines.all.filter(({ type }) => type === "faultSeen"), []);
       assertEquals(await bytesBelow(`${folder}/hub`), before, "bytes on disk");

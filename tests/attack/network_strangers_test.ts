@@ -1,4 +1,4 @@
-/** Hundreds and thousands of connections that prove nothing, against a real hub on a real port. */
+/** Hundreds and thousands of connections that prove nothing, against a real orchestrator on a real port. */
 
 import { assert, assertEquals } from "@std/assert";
 import { defaultNetLimits } from "../../net/limits.ts";
@@ -61,7 +61,7 @@ Deno.test("Attack: 400 strangers cost kilobytes each, whatever they send, and no
       if (Deno.env.has("VERBOSE")) console.log(`${push.name}: ${Math.round(each / kibibyte)} KiB each`);
       await leaveAll(all);
       const { node, events } = newcomer(hub, 1);
-      await events.next("connected"); // after them, so the hub has heard that they left
+      await events.next("connected"); // after them, so the orchestrator has heard that they left
       node.close("test over");
       const after = await hub.residentBytes();
       assert(after <= 1.1 * before, `${push.name}: ${after} bytes when they are gone, ${before} before they came`);
@@ -130,7 +130,10 @@ Deno.test("Attack: abandoned requests end their connection, and a refused body i
     let sent = 0;
     while (await uploading.send(part)) sent += part.length;
     const grownBytes = await hub.residentBytes() - before;
-    assert(sent < 64 * mebibyte && grownBytes < 16 * mebibyte, `the hub grew by ${grownBytes} bytes over ${sent}`);
+    assert(
+      sent < 64 * mebibyte && grownBytes < 16 * mebibyte,
+      `the orchestrator grew by ${grownBytes} bytes over ${sent}`,
+    );
 
     const longHead = new Stranger(hub);
     await longHead.opened;

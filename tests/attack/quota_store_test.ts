@@ -1,4 +1,4 @@
-/** Members that fill the hub's store: each has its share, the others go on storing, and the run ends whole. */
+/** Members that fill the orchestrator's store: each has its share, the others go on storing, and the run ends whole. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { mostStates, storeAllowance } from "../../core/update/payload/allowance.ts";
@@ -129,7 +129,7 @@ Deno.test("Quota: only a node with a stage may store; a validator is refused bef
     assertWhole(swarm, 2);
   }));
 
-Deno.test("Quota: a members' share in which no payload has room halts the run, which says so; the hub has a reserve", () =>
+Deno.test("Quota: a members' share in which no payload has room halts the run, which says so; the orchestrator has a reserve", () =>
   withScratchFolder(async (folder) => {
     let attack: Promise<unknown> | null = null;
     const memberBytes = 64_000;

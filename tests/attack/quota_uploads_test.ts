@@ -134,7 +134,7 @@ Deno.test("Quota: an upload that sends nothing for too long ends with a sentence
   });
 });
 
-/** Tells when the hub begins to wait for a sender. */
+/** Tells when the orchestrator begins to wait for a sender. */
 class SilenceTimers extends ManualTimers {
   readonly waits = new EventLog<{ type: "wait" }>();
 

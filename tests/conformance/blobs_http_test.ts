@@ -1,4 +1,4 @@
-/** The HTTP client over the hub's routes keeps the promises of every blob store, with and without sockets. */
+/** The HTTP client over the orchestrator's routes keeps the promises of every blob store, with and without sockets. */
 
 import { DiskBlobs } from "../../net/blobs/blob_disk.ts";
 import type { HttpBlobsOptions } from "../../net/blobs/blob_http.ts";
@@ -13,7 +13,7 @@ import { blobSuite, type OpenedStore, suiteCapacity } from "./blobs_suite.ts";
 
 const { blobBytes } = suiteCapacity;
 
-blobSuite("a hub, by routes alone", () => {
+blobSuite("an orchestrator, by routes alone", () => {
   const world = new BlobWorld({ store: new MemoryBlobs(suiteCapacity), blobBytes });
   return Promise.resolve({
     store: world.client(),
@@ -47,5 +47,5 @@ async function overHttp(options: Partial<HttpBlobsOptions>): Promise<OpenedStore
   return { store: world.client({ url: listener.url, ...options }), locates: "url", close };
 }
 
-blobSuite("a hub, by HTTP from its disk", () => overHttp({}));
-blobSuite("a hub, by HTTP in parts", () => overHttp({ uploadChunkBytes: 300_000 }));
+blobSuite("an orchestrator, by HTTP from its disk", () => overHttp({}));
+blobSuite("an orchestrator, by HTTP in parts", () => overHttp({ uploadChunkBytes: 300_000 }));

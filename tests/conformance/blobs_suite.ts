@@ -200,7 +200,7 @@ function refusalCases(check: Check<BlobStore>): void {
   check("a blob above blobBytes is refused, from bytes and from a stream", async (store) => {
     const bytes = new Uint8Array(suiteCapacity.blobBytes + 1);
     const message = await assertProblem(() => store.put(bytes), "tooLarge");
-    assertStringIncludes(message, "'blobBytes' must be at most 2000000: current value is 2000001");
+    assertStringIncludes(message, "'blobBytes' must be at most 2000000, and is 2000001");
     await assertProblem(() => store.put(streamOf(bytes)), "tooLarge");
     assertEquals(await store.find(hashOf(bytes)), null);
   });

@@ -34,7 +34,7 @@ transportSuite("WebSocket through a proxy", async ({ accept, limits }) => {
   return { url: atProxy(listener.url.replace("http", "ws")), dial: dialThrough(by(proxy)), stop };
 }, [deliveryCases]);
 
-blobSuite("a hub, by HTTP through a proxy", async () => {
+blobSuite("an orchestrator, by HTTP through a proxy", async () => {
   const { blobBytes } = suiteCapacity;
   const world = new BlobWorld({ store: new MemoryBlobs(suiteCapacity), blobBytes });
   const limits = { ...defaultNetLimits, blobBytes };

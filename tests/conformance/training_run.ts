@@ -1,6 +1,6 @@
 /**
  * A run's training without its network: the stages of a pipeline train on given batches as the roles have them trained. Each
- * microbatch passes forward, turns around and passes back; the hub's arithmetic makes the step's header from all stages' sums.
+ * microbatch passes forward, turns around and passes back; the orchestrator's arithmetic makes the step's header from all stages' sums.
  */
 
 import { assert, assertEquals } from "@std/assert";

@@ -6,7 +6,7 @@ import { type Check, must, received } from "./transport_check.ts";
 import { dialRaw, notes, patterned } from "./transport_world.ts";
 
 export function sessionCases(check: Check): void {
-  check("a hub that restarted makes the node start over", async (world) => {
+  check("an orchestrator that restarted makes the node start over", async (world) => {
     const { node, events, signer } = await world.joined(1);
     world.restartHub();
     const { retryMs } = await events.next("disconnected");
@@ -60,7 +60,7 @@ export function sizeCases(check: Check): void {
     const sent = node.send({ note: 1 }, [new Uint8Array(small.frameBytes)]);
     assertMatch(
       sent.ok ? "" : sent.fault.detail,
-      /'frameBytes' must be at most 65536: current value is \d+; send it as a blob/,
+      /'frameBytes' must be at most 65536, and is \d+; send it as a blob/,
     );
     assertEquals(world.hub.send(signer.address, { note: 1 }, [new Uint8Array(small.frameBytes)]).ok, false);
     must(node.send({ note: 2 }));
@@ -119,7 +119,7 @@ export function slowReaderCases(check: Check): void {
     await events.next("disconnected");
   }, { limits: small });
 
-  check("a hub that does not read makes the node give its session up, not its memory", async (world) => {
+  check("an orchestrator that does not read makes the node give its session up, not its memory", async (world) => {
     const { node, events } = await world.joined(1);
     world.hub.pause();
     let overflowed = false;
@@ -139,7 +139,7 @@ export function slowReaderCases(check: Check): void {
   }, { limits: { peers: 1 } });
 }
 
-/** Who stays when two processes use one hotkey, and how soon a node comes back that was sent away. */
+/** Which of two processes with one hotkey stays, and how soon a dismissed node returns. */
 export function rivalCases(check: Check): void {
   check("a second process with the same hotkey waits until the first is gone, and both are told", async (world) => {
     const first = await world.joined(1);

@@ -1,4 +1,4 @@
-/** Clocks that differ: both sides learn it by the hello, and the node's requests are in the hub's time. */
+/** Clocks that differ: both sides learn it by the hello, and the node's requests are in the orchestrator's time. */
 
 import { assertEquals } from "@std/assert";
 import { HubTime } from "../../net/auth/clocks.ts";
@@ -21,7 +21,7 @@ export function clockCases(check: Check): void {
     assertEquals((await world.hubEvents.next("peerConnected")).clock, { aheadMs: threeMinutesMs, errorMs: 0 });
   });
 
-  check("a hub whose clock is set compares it anew, and no session ends", async (world) => {
+  check("an orchestrator whose clock is set compares it anew, and no session ends", async (world) => {
     const clock = new SettableClock(world.timers);
     world.restartHub({ timers: clock });
     const member = world.join(1);

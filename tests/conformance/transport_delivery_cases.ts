@@ -143,7 +143,7 @@ export function damageCases(check: Check): void {
 }
 
 export function returnCases(check: Check): void {
-  check("the back-off grows, with jitter, and a hub that comes back is found", async (world) => {
+  check("the back-off grows, with jitter, and an orchestrator that comes back is found", async (world) => {
     const { events, link } = await world.joined(1);
     link.unreachable = true;
     link.cut();

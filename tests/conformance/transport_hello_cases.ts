@@ -25,19 +25,22 @@ export function helloCases(check: Check): void {
     assertEquals(world.hubEvents.count("peerConnected"), 0);
   });
 
-  check("a hub that cannot prove its address is refused by the node", async (world) => {
+  check("an orchestrator that cannot prove its address is refused by the node", async (world) => {
     assertMatch((await refusalOf(world.join(1))).detail, /did not prove that it is/);
   }, { hub: { signer: { address: testSigner(hubSeed).address, sign: testSigner(9).sign } } });
 
-  check("another hub than the expected one is refused", async (world) => {
+  check("another orchestrator than the expected one is refused", async (world) => {
     const identity = { signer: testSigner(1), role: "miner" as const, run: "test", hub: testSigner(8).address };
-    assertMatch((await refusalOf(world.join(1, { node: { identity } }))).detail, /orchestrator must be/);
+    assertMatch(
+      (await refusalOf(world.join(1, { node: { identity } }))).detail,
+      /orchestrator's address is .*, not the expected/,
+    );
   });
 
   check("a wrong run names both runs", async (world) => {
     const identity = { signer: testSigner(1), role: "miner" as const, run: "other", hub: null };
     const { detail } = await refusalOf(world.join(1, { node: { identity } }));
-    assertMatch(detail, /must be 'other': this orchestrator serves 'test'/);
+    assertMatch(detail, /serves run 'test', not 'other'/);
   });
 
   check("a node that the run does not admit gets the reason", async (world) => {

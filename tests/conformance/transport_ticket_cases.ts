@@ -1,4 +1,4 @@
-/** Nodes that come back with a ticket, and hubs that have no use for it. */
+/** Nodes that come back with a ticket, and orchestrators that have no use for it. */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fault } from "../../core/fault.ts";
@@ -11,7 +11,7 @@ import { testTickets } from "../support/net/test_tickets.ts";
 import { type Check, must } from "./transport_check.ts";
 import { dialRaw, hubSeed, type Member, type RawLink, type TransportWorld } from "./transport_world.ts";
 
-/** A hub that counts its work with signatures. */
+/** An orchestrator that counts its work with signatures. */
 function counting() {
   const signer = testSigner(hubSeed);
   const counts = { signed: 0, verified: 0 };
@@ -33,7 +33,7 @@ function counting() {
 
 export function ticketCases(check: Check): void {
   const first = counting();
-  check("a node that returns costs no signature, to this hub or its next life", async (world) => {
+  check("a node that returns costs no signature, to this orchestrator or its next life", async (world) => {
     const member = await world.joined(1);
     member.link.cut();
     await world.reconnect(member);
@@ -44,21 +44,25 @@ export function ticketCases(check: Check): void {
   }, { hub: first.hub });
 
   const second = counting();
-  check("a hub with another key has the node sign on the same connection, and gives it a new ticket", async (world) => {
-    const member = await world.joined(1);
-    const { timers } = world;
-    world.restartHub({ tickets: testTickets({ hub: testSigner(hubSeed).address, timers, keySeed: 2 }) });
-    await comeBack(world, member);
-    assertEquals(second.counts, { signed: 2, verified: 2 });
-    member.link.cut();
-    const { attempt, retryMs } = await member.events.next("disconnected");
-    assertEquals(attempt, 1, "no attempt failed");
-    timers.advance(retryMs);
-    assertEquals((await member.events.next("connected")).resumed, true);
-    assertEquals(second.counts, { signed: 2, verified: 2 });
-  }, { hub: second.hub });
+  check(
+    "an orchestrator with another key has the node sign on the same connection, and gives it a new ticket",
+    async (world) => {
+      const member = await world.joined(1);
+      const { timers } = world;
+      world.restartHub({ tickets: testTickets({ hub: testSigner(hubSeed).address, timers, keySeed: 2 }) });
+      await comeBack(world, member);
+      assertEquals(second.counts, { signed: 2, verified: 2 });
+      member.link.cut();
+      const { attempt, retryMs } = await member.events.next("disconnected");
+      assertEquals(attempt, 1, "no attempt failed");
+      timers.advance(retryMs);
+      assertEquals((await member.events.next("connected")).resumed, true);
+      assertEquals(second.counts, { signed: 2, verified: 2 });
+    },
+    { hub: second.hub },
+  );
 
-  check("a hub with another identity gets nothing of a node, which waits for its own", async (world) => {
+  check("an orchestrator with another identity gets nothing of a node, which waits for its own", async (world) => {
     const member = await world.joined(1);
     const own = testSigner(hubSeed).address;
     const signer = testSigner(hubSeed + 1);
@@ -66,7 +70,7 @@ export function ticketCases(check: Check): void {
     world.restartHub({ signer, tickets: testTickets({ hub: signer.address, timers: world.timers, random }) });
     world.timers.advance((await member.events.next("disconnected")).retryMs);
     const { reason, retryMs } = await member.events.next("disconnected");
-    assertStringIncludes(reason, `the orchestrator must be ${own}: current value is ${signer.address}`);
+    assertStringIncludes(reason, `The orchestrator's address is ${signer.address}, not the expected ${own}`);
     world.restartHub();
     world.timers.advance(retryMs);
     assertEquals((await member.events.next("connected")).hub, own);

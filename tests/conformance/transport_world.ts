@@ -1,4 +1,4 @@
-/** A hub and its nodes over one implementation, with manual time and breakable links. */
+/** An orchestrator and its nodes over one implementation, with manual time and breakable links. */
 
 import { parsed, refused } from "../../core/fault.ts";
 import type { Role } from "../../core/protocol/message.ts";
@@ -26,7 +26,7 @@ export const readNote: Read<Note> = (header) => {
     : refused("malformedMessage", "Cannot read a note as it has no number");
 };
 
-/** How a transport reaches a hub: the one thing that differs between implementations. */
+/** How a transport reaches an orchestrator: the one thing that differs between implementations. */
 export interface Medium {
   readonly url: string;
   readonly dial: Dial;
@@ -70,7 +70,7 @@ export class TransportWorld {
 
   async start(): Promise<void> {
     this.#startHub();
-    // Through a closure, so that a restarted hub takes over the same address.
+    // Through a closure, so that a restarted orchestrator takes over the same address.
     this.medium = await this.#open({ accept: (wire) => this.hub.accept(wire), limits: this.limits });
   }
 

@@ -1,4 +1,4 @@
-/** A patched miner against a run of real processes, over real sockets: what its ticket gets it from the hub's port. */
+/** A patched miner against a run of real processes, over real sockets: what its ticket gets it from the orchestrator's port. */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { blobHash, type NodeId } from "../../core/ids.ts";
@@ -32,7 +32,7 @@ Deno.test("Access: a miner of a running swarm gets its own stage, and 403 for th
       const ticket = await miner.connect();
       await liar.connect();
       liar.join("validator");
-      assertStringIncludes((await liar.told.next("reject")).fault.detail, "the role must be the one of the hello");
+      assertStringIncludes((await liar.told.next("reject")).fault.detail, "but its hello proved the role");
       miner.join("miner");
       const { stage, round, source } = await miner.told.next("assign");
       assert(source.type === "blobs");
@@ -49,7 +49,7 @@ Deno.test("Access: a miner of a running swarm gets its own stage, and 403 for th
       const others = names.filter((each) => each.stage !== stage).map(({ parameters }) => parameters);
       assertEquals(others.length, 2);
       for (const hash of [...others, "ab".repeat(32)].map(blobHash)) {
-        assertStringIncludes(await assertProblem(() => store.get(hash), "refused"), "work must need it");
+        assertStringIncludes(await assertProblem(() => store.get(hash), "refused"), "work does not need it");
         await assertProblem(() => store.leaves(hash), "refused");
       }
       // Its own, unless the run has gone on since; then the next assignment names what it may read.
@@ -97,9 +97,9 @@ Deno.test("Access: a miner with a pinned orchestrator refuses another one at tha
     assertEquals(found.url, known.url);
     const { code, stderr } = await mine(known.url, ["--hub", known.hub]).ended;
     assertEquals(code, 1);
-    assertStringIncludes(stderr, `the orchestrator must be ${known.hub}: current value is ${found.hub}`);
+    assertStringIncludes(stderr, `The orchestrator's address is ${found.hub}, not the expected ${known.hub}`);
     const wrongRun = await mine(known.url, ["--hub", found.hub, "--run", known.run]).ended;
-    assertStringIncludes(wrongRun.stderr, `the run must be '${known.run}': this orchestrator serves '${found.run}'`);
+    assertStringIncludes(wrongRun.stderr, `This orchestrator serves run '${found.run}', not '${known.run}'`);
     const meant = mine(known.url, ["--hub", found.hub]);
     await meant.lines.next("welcomed");
     await end(meant);

@@ -35,7 +35,7 @@ Deno.test("Attack: a miner's process that sends NaN is named and sent away, the 
   });
 });
 
-Deno.test("Attack: a miner's process whose wires only a repetition can tell is expelled", async () => {
+Deno.test("Attack: a miner's process whose wires only a repetition can tell is banned", async () => {
   await withScratchFolder(async (folder) => {
     const words = ["--stages", "3", "--replicas", "2", "--validators", "1", "--steps", "60", "--data", folder];
     const swarm = new IotaProcess(["swarm", ...toy, ...words]);

@@ -61,7 +61,7 @@ Deno.test("Bench: alone it tells what this machine is worth, and why its link wa
   const [tiny] = sizes;
   assertEquals([tiny!.holds, tiny!.isMeasured], [[0, 1, 2], true]);
   assertEquals([sizes.at(-1)!.holds, sizes.at(-1)!.tokensPerSecond], [[], null]);
-  assertEquals(link.skipped, "no hub is named: --orchestrator URL");
+  assertEquals(link.skipped, "no orchestrator is named: --orchestrator URL");
 });
 
 Deno.test("Bench: a library that this machine lacks is named with the reason", async () => {

@@ -1,4 +1,4 @@
-/** A hub whose process may open few files, and an attacker who takes them all. */
+/** An orchestrator whose process may open few files, and an attacker who takes them all. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { AttackedHub, joinedMs, newcomer } from "../support/attack/attacked_hub.ts";
@@ -18,7 +18,7 @@ Deno.test("Attack: a port that ran out of descriptors says so, and takes a newco
       await stranger.opened; // the system takes those that the process cannot
     }
     const { text } = await hub.lines.next("notice");
-    assertMatch(String(text), /must have a free file descriptor: \d+ connections .* raise the limit \(ulimit -n/);
+    assertMatch(String(text), /has no free file descriptor; \d+ connections .* raise the limit \(ulimit -n/);
     await Promise.all(all.map((stranger) => stranger.leave()));
     const came = newcomer(hub, 1);
     await joinedMs(came, 5_000).finally(() => came.node.close("test over"));
@@ -28,7 +28,7 @@ Deno.test("Attack: a port that ran out of descriptors says so, and takes a newco
   }
 });
 
-Deno.test("Attack: a hub that knows its descriptor limit keeps a reserve, and a newcomer still gets in", async () => {
+Deno.test("Attack: an orchestrator that knows its descriptor limit keeps a reserve, and a newcomer still gets in", async () => {
   const hub = await AttackedHub.start({ descriptors: 2 * descriptors, knowsDescriptors: true });
   const all = new Set<Stranger>();
   let isOver = false;

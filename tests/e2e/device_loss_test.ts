@@ -8,7 +8,7 @@ import { testWhere } from "../support/test_where.ts";
 
 const losing = { entry: "tests/support/losing/losing_iota.ts" };
 
-/** A hub of one stage with one miner, whose compute workers lose their device as the queries say. */
+/** An orchestrator of one stage with one miner, whose compute workers lose their device as the queries say. */
 async function startPair({ folder, lose }: { folder: string; lose: string }) {
   const wallets = `${folder}/wallets`;
   const made = await new IotaProcess(["wallet", "new", "--name", "hot", "--wallet-path", wallets]).ended;

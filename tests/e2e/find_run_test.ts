@@ -162,7 +162,7 @@ Deno.test("Finding a run: nodes that know nothing but the chain wait for it, fin
   });
 });
 
-Deno.test("Finding a run: the key is pinned, --run picks one of two, and a hub that moved is followed", async (t) => {
+Deno.test("Finding a run: the key is pinned, --run picks one of two, and an orchestrator that moved is followed", async (t) => {
   await withSubnet(async (subnet) => {
     const file = `${subnet.folder}/chain.toml`;
     await Deno.writeTextFile(file, runFile(subnet.endpoint, { stages: 1, steps: 100_000 }));
@@ -181,7 +181,7 @@ Deno.test("Finding a run: the key is pinned, --run picks one of two, and a hub t
         const deceived = await subnet.node("miner", "deceived", ["--hub", stranger.address]);
         const why = String((await deceived.lines.next("searching"))["why"]);
         assertStringIncludes(why, `${at.run} at ${at.url}`);
-        assertStringIncludes(why, `must be ${stranger.address}: current value is ${at.hub}`);
+        assertStringIncludes(why, `address is ${at.hub}, not the expected ${stranger.address}`);
         deceived.kill("SIGTERM");
         const { code, stderr } = await deceived.ended;
         const { type, node, finished, reason } = deceived.lines.all.at(-1)!;

@@ -109,7 +109,7 @@ Deno.test("Full disk: what miners upload finds no room; they wait with the run, 
     assertEquals(world.errors, []);
   }));
 
-Deno.test("Full disk: the outer step that the hub takes for a small stage finds no room; it is taken later, with the same hashes", () =>
+Deno.test("Full disk: the outer step that the orchestrator takes for a small stage finds no room; it is taken later, with the same hashes", () =>
   withScratchFolder(async (folder) => {
     const world = await pausedWorld(folder, {
       when: (record) => record.type === "mergePhase" && record.phase === "applying",
@@ -123,7 +123,7 @@ Deno.test("Full disk: the outer step that the hub takes for a small stage finds 
     assertEquals(mergedHashes(swarm), await expectedOfPatient());
   }));
 
-Deno.test("Full disk: the hub's own merge finds no room; it is done later, with the agreed hash", () =>
+Deno.test("Full disk: the orchestrator's own merge finds no room; it is done later, with the agreed hash", () =>
   withScratchFolder(async (folder) => {
     const paused = Promise.withResolvers<void>();
     const replaced = Promise.withResolvers<void>();
@@ -159,7 +159,7 @@ Deno.test("Full disk: the hub's own merge finds no room; it is done later, with 
     assertEquals(recordsOf(swarm, "checkpointWritten").map(({ round }) => round), [1, 2]);
   }));
 
-Deno.test("Full disk: a member is asked to wait, without seeing the hub's folders, and stores nothing meanwhile", () =>
+Deno.test("Full disk: a member is asked to wait, without seeing the orchestrator's folders, and stores nothing meanwhile", () =>
   withScratchFolder(async (folder) => {
     const world = await pausedWorld(folder, {
       when: (record) => record.type === "mergePhase" && record.phase === "committing",
@@ -174,7 +174,7 @@ Deno.test("Full disk: a member is asked to wait, without seeing the hub's folder
     const response = await world.api.request(path, { method: "PUT", headers: asked, body: new Uint8Array(10) });
     const text = await response.text();
     assertEquals(response.status, 503);
-    assertStringIncludes(text, "the orchestrator's disk is full: it waits for room");
+    assertStringIncludes(text, "the orchestrator's disk is full, and it waits for space");
     assert(!text.includes(folder));
     assertEquals(world.refusedWrites, refusedWrites);
     swarm.orchestrator.stop("enough");

@@ -58,7 +58,7 @@ testWhere(noOpenssl(), "Go on: the printed line brings back key, TLS, address an
       { cwd: elsewhere },
     );
     assertEquals(refused.code, 1, refused.stderr);
-    assertMatch(refused.stderr, new RegExp(`must be signed by ${address}.*accept no other key: wallet other has `));
+    assertMatch(refused.stderr, new RegExp(`accept only the key ${address}, and wallet other has `));
     assertMatch(
       refused.stderr,
       /belongs to wallet hub, hotkey one, in '.*\/keys'.*resume with: iota orchestrate --data /,
@@ -76,7 +76,7 @@ Deno.test("Go on: a run whose own key is gone is refused, and no new key is made
     await Deno.rename(`${home}/run/wallets`, `${home}/saved`);
     const { code, stderr } = await iota(words);
     assertEquals(code, 1, stderr);
-    assertMatch(stderr, new RegExp(`must be signed by ${hub}.*there is no key in '.*/run/wallets'`));
+    assertMatch(stderr, new RegExp(`accept only the key ${hub}, and there is no key in '.*/run/wallets'`));
     assertEquals(await Deno.stat(`${home}/run/wallets`).catch(() => null), null);
     const saved = JSON.parse(await Deno.readTextFile(`${home}/run/run.json`));
     const { hub: _, options: __, ...old } = saved;

@@ -27,7 +27,7 @@ testWhere(
       await swarm.until(/Press q once more to stop/);
       for (let frames = 0; frames < 4; frames++) await swarm.until(/step +\d+ of/); // the question can have been read
       await swarm.press("q");
-      assertEquals(await swarm.close(), 0, "a person's own stop is no failure");
+      assertEquals(await swarm.close(), 0, "a person's own stop is not a failure");
       assertMatch(swarm.text, /resume with: iota swarm --data/);
       assertMatch(swarm.text, /finished +no/);
       assertMatch(swarm.text, / icanon/);

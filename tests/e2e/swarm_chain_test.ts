@@ -1,5 +1,5 @@
 /**
- * Runs that pay through a chain, as real processes: a swarm with its own chain, and a hub that admits only registered
+ * Runs that pay through a chain, as real processes: a swarm with its own chain, and an orchestrator that admits only registered
  * hotkeys.
  */
 
@@ -78,7 +78,7 @@ Deno.test("Swarm without a chain: nothing of one is in the summary", async () =>
   });
 });
 
-/** A local chain with a coldkey that pays, and a hub of a run that pays through it. */
+/** A local chain with a coldkey that pays, and an orchestrator of a run that pays through it. */
 class PaidRun {
   constructor(
     readonly folder: string,

@@ -118,7 +118,7 @@ Deno.test("iota wallet: a wrong command line exits with 2 and says why", async (
     };
     await check("nwe", "Did you mean new?");
     await check("new extra", "takes nothing");
-    await check("new --coldkey --hotkey h", "a wallet's only coldkey");
+    await check("new --coldkey --hotkey h", "a wallet's coldkey belongs to no hotkey");
     await check("new --no-password", "hotkeys are never encrypted");
     await check("new --coldkey", "are not a terminal");
     await check("import", "either a file or --uri");

@@ -108,7 +108,7 @@ Deno.test("Asking ahead: who is lost between its last task and its confirmation 
   }
 });
 
-Deno.test("Asking ahead: a task whose lease lapses is confirmed by whoever does it then, and each signs what it delivered", () => {
+Deno.test("Asking ahead: a task whose lease misses a deadline is confirmed by whoever does it then, and each signs what it delivered", () => {
   const { hub, nodes } = swarm();
   const { node, task, request } = untilLastTask(hub, nodes);
   hub.take(node, "runTask");

@@ -28,7 +28,7 @@ Deno.test("Trace: a validator finds a false result, the arbiter confirms it, and
   );
   answer(false);
   answer(false);
-  trace.note("That of head-b is far off. An accusation is no proof: head-b stays, and the arbiter repeats the task.");
+  trace.note("That of head-b is far off. An accusation is not proof: head-b stays, and the arbiter repeats the task.");
   answer(true);
   trace.note(
     "The arbiter finds the same error. head-b is banned, and its false wire has spoilt the round: it begins anew.",

@@ -87,7 +87,7 @@ Deno.test("Blame: a loss beyond any guess is its sender's fault once another rep
   assertEquals(blamed(hub), [liar]);
 });
 
-Deno.test("Blame: the first wires of a quick liar are no measure for the slower replica's", () => {
+Deno.test("Blame: the first wires of a quick liar are not a measure for the slower replica's", () => {
   const { hub, nodes, heads: [liar, honest] } = training(2);
   const seen = () => hub.state.scales.stages[0]!.wires.forward.map(({ node }) => node);
   while (hub.tasksOf(liar!).length > 0) answer(hub, liar!, 1e-5);
@@ -98,7 +98,7 @@ Deno.test("Blame: the first wires of a quick liar are no measure for the slower 
   assertEquals(blamed(hub).filter((node) => node === honest), []);
 });
 
-Deno.test("Blame: three proven faults expel, with the units of the round", () => {
+Deno.test("Blame: three proven faults ban, with the units of the round", () => {
   const { hub, nodes, heads: [liar] } = training(2);
   const others = nodes.filter((node) => node !== liar);
   for (let i = 0; i < 40 && hub.state.members.has(liar!); i++) {
@@ -238,7 +238,7 @@ Deno.test("Blame: a flood of messages that change nothing ends the membership, w
     let said = 0;
     while (said < 10_000 && !hub.state.expelled.has(noisy)) hub.tell(noisy, message(said++));
     assert(hub.state.expelled.has(noisy), `${type}: ${said} messages`);
-    assert(said < 4_000, `${type}: expelled after ${said}`);
+    assert(said < 4_000, `${type}: banned after ${said}`);
     assert(hub.count("faultSeen") <= 64, `${type}: ${hub.count("faultSeen")} records`);
   }
 });

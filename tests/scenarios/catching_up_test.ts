@@ -85,5 +85,5 @@ Deno.test("Catching up: a newcomer that loads for more rounds than merges are ke
   assertEquals(rounds, [1, 10], "eight merges were kept");
   const notices = told.filter((record): record is Notice => record.type === "notice");
   assertEquals(notices[0], { type: "notice", about: "behind", merges: 8, startsAnew: true });
-  assert(of("warning").some(({ text }) => text.includes("A faster link or longer rounds would let it in")));
+  assert(of("warning").some(({ text }) => text.includes("It needs a faster link, or the run longer rounds")));
 });

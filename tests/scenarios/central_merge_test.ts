@@ -1,4 +1,4 @@
-/** Merges of stages so small that the hub reduces them alone: what it asks of whom, and who decides when it cannot. */
+/** Merges of stages so small that the orchestrator reduces them alone: what it asks of whom, and who decides when it cannot. */
 
 import { assert, assertEquals } from "@std/assert";
 import { type BlobRef, type NodeId, stageIndex } from "../../core/ids.ts";
@@ -9,7 +9,7 @@ import { commit, hubMerges, merging, type ScriptedMerge, stageOf } from "../supp
 
 const stage = stageIndex(0);
 
-/** Up to where the hub has reduced and everybody is asked to take the outer step. */
+/** Up to where the orchestrator has reduced and everybody is asked to take the outer step. */
 function applying(replicas: number): ScriptedMerge {
   const { hub, nodes } = merging(replicas, { outer: { learningRate: 1, momentum: 0, reducers: "hub" } });
   for (const node of nodes) commit(hub, node);
@@ -22,7 +22,7 @@ function applying(replicas: number): ScriptedMerge {
   return { hub, nodes };
 }
 
-/** The store has lost the results; false: the hub has reduced them again. */
+/** The store has lost the results; false: the orchestrator has reduced them again. */
 function isGivenUp({ hub, nodes }: ScriptedMerge, lost: readonly BlobRef[]): boolean {
   for (const node of nodes) {
     hub.tell(node, { type: "mergeFailed", round: 0, fault: { code: "badBlob", detail: "it is gone" } });
@@ -48,7 +48,7 @@ const asksOfHub = (hub: ScriptedOrchestrator) => hub.effects.filter(({ type }) =
 const wasAsked = (hub: ScriptedOrchestrator, nodes: readonly NodeId[], type: "reduceSlice" | "uploadParameters") =>
   nodes.some((node) => hub.inbox(node).some((message) => message.type === type));
 
-Deno.test("Central merge: the hub's result stands against all replicas, who load it and are blamed", () => {
+Deno.test("Central merge: the orchestrator's result stands against all replicas, who load it and are blamed", () => {
   const { hub, nodes } = applying(2);
   const parameters = hub.blob(64);
   hubMerges(hub, parameters);
@@ -73,10 +73,10 @@ Deno.test("Central merge: an outer step with slices that were lost meanwhile doe
   assertEquals(stageOf(hub).refereed?.parameters, parameters);
 });
 
-Deno.test("Central merge: a hub that lost the round's start believes replicas that show the same, and asks one to upload", () => {
+Deno.test("Central merge: an orchestrator that lost the round's start believes replicas that show the same, and asks one to upload", () => {
   const { hub, nodes } = applying(2);
   hub.step({ type: "mergeUnavailable", round: 0, stage, lost: "start" });
-  assertReached(hub.state, "restore: replicas decide what the hub cannot make");
+  assertReached(hub.state, "restore: replicas decide what the orchestrator cannot compute");
   const parameters = hub.blob(64);
   for (const node of nodes) show(hub, node, parameters);
   assertEquals([hub.state.round, hub.state.upload?.stages[0]?.merged.parameters], [1, parameters]);
@@ -92,11 +92,11 @@ Deno.test("Central merge: a round whose results the store loses again and again 
     hub.step({ type: "mergeUnavailable", round: 0, stage, lost: "slices" });
     if (isGivenUp({ hub, nodes }, lost!)) break;
   }
-  assertReached(hub.state, "mend: slices are lost again and again");
+  assertReached(hub.state, "blob repair: slices are lost again and again");
   assertRepeated(hub);
 });
 
-Deno.test("Central merge: slices lost after the hub had its result repeat the round and leave nobody blamed", () => {
+Deno.test("Central merge: slices lost after the orchestrator had its result repeat the round and leave nobody blamed", () => {
   const { hub, nodes } = applying(2);
   for (let time = 0; time < 5; time++) {
     const [lost] = nodes.map((node) => hub.take(node, "applyMerge").slices);
@@ -107,7 +107,7 @@ Deno.test("Central merge: slices lost after the hub had its result repeat the ro
 });
 
 for (const shown of [0, 1, 2]) {
-  Deno.test(`Central merge: a stage restored while the hub merges is not replaced, as replicas have it (${shown} have shown it)`, () => {
+  Deno.test(`Central merge: a stage restored while the orchestrator merges is not replaced, as replicas have it (${shown} have shown it)`, () => {
     const { hub, nodes } = applying(2);
     hub.state.restoring.set(stage, "looking");
     const parameters = hub.blob(64);
@@ -120,7 +120,7 @@ for (const shown of [0, 1, 2]) {
   });
 }
 
-Deno.test("Central merge: what the hub has made is kept through a restart that comes before the last answer", () => {
+Deno.test("Central merge: what the orchestrator has made is kept through a restart that comes before the last answer", () => {
   const { hub } = applying(2);
   const parameters = hub.blob(64);
   hubMerges(hub, parameters);

@@ -59,7 +59,7 @@ const lies = {
 };
 
 for (const [name, values] of Object.entries(lies)) {
-  Deno.test(`Coarse gradients: a miner that ${name} is found by its validator, proven by the hub and expelled`, async () => {
+  Deno.test(`Coarse gradients: a miner that ${name} is found by its validator, proven by the orchestrator and banned`, async () => {
     const { swarm, member } = await swarmOf(liar(values));
     const failed = recordsOf(swarm, "verdict").filter(({ passed }) => !passed);
     assertGreater(failed.length, 0);

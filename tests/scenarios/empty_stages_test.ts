@@ -117,7 +117,7 @@ Deno.test("Empty stages: without a cause on its own side a halted run waits long
   ]);
 });
 
-Deno.test("Empty stages: if the public address refuses the hub's own upload, the same miner is not blamed", () => {
+Deno.test("Empty stages: if the public address refuses the orchestrator's own upload, the same miner is not blamed", () => {
   const { hub, nodes } = paired();
   const [first, second] = nodes as [NodeId, NodeId];
   hub.refusal = "413";

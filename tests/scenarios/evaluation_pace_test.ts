@@ -122,7 +122,7 @@ Deno.test("Evaluation pace: a round that did harm is asked for once its paramete
   const { hub, judges, nodes } = foundGood();
   const publish = mergeRound(hub, nodes);
   trainWith(hub, nodes, 9);
-  assertEquals(hub.state.audit.queue.size, 0, "else it would wait in vain if the run went back before");
+  assertEquals(hub.state.audit.queue.size, 0, "otherwise it waits in vain if the run rolled back before");
   publish();
   const { round } = hub.state;
   assert(evaluate(hub, judges, () => 9).has(round));

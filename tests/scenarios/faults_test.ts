@@ -121,7 +121,7 @@ Deno.test("Faults: who is not admitted any more is told why and sent away, and i
   await swarm.runThrough();
   assertWhole(swarm);
   const lost = recordsOf(swarm, "nodeLost").map(({ node, reason }) => [node as string, reason]);
-  assertEquals(lost, [[outcast!, "it is not admitted any more"]]);
+  assertEquals(lost, [[outcast!, "it is no longer admitted"]]);
   const at = swarm.members.findIndex(({ address }) => address === outcast);
   assertStringIncludes((await told[at])!, "refused this node (notAdmitted): Cannot admit it as its hotkey");
 });
@@ -224,7 +224,7 @@ Deno.test("Faults: wrong numbers and wrong sizes are refused and done by another
   }
 });
 
-Deno.test("Faults: a lazy miner fails its replays and is expelled, honest ones show no error at all", async () => {
+Deno.test("Faults: a lazy miner fails its replays and is banned, honest ones show no error at all", async () => {
   const config = configOf({ swarm: { replicas: 2, validators: 1 }, pipeline: { codec: "none" } });
   const swarm = new World({ config });
   await swarm.addMiners(4);
@@ -258,7 +258,7 @@ Deno.test("Faults: a lazy miner fails its replays and is expelled, honest ones s
   assertEquals(recordsOf(swarm, "nodeLost").map(({ node }) => node as string), [lazy.address]);
 });
 
-Deno.test("Faults: a miner that is to stop finishes the open step and leaves, without waiting for any deadline", async () => {
+Deno.test("Faults: a miner that must stop finishes the open step and leaves, without waiting for any deadline", async () => {
   let left = false;
   const events: string[] = [];
   const swarm = new World({

@@ -42,7 +42,7 @@ const scoresIn = (entries: readonly LogEntry[]): readonly number[] => scoresEntr
 
 /** Wires of the open round were made up. */
 function beginAnew(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
-  hub.state.restartBecause = "wires were made up"; // as the referee sets it
+  hub.state.restartBecause = "wires were made up"; // as the arbiter sets it
   hub.step({ type: "tick" });
   hub.step({ type: "checkpointWritten", round: hub.state.round, folder: "" });
   for (const node of nodes) {
@@ -65,7 +65,7 @@ function lie(hub: ScriptedOrchestrator, [liar, honest]: readonly [NodeId, NodeId
   merge(hub, [liar, honest]);
 }
 
-Deno.test("Forfeits: a new miner that leaves when it is to show its parameters loses all that is not due", () => {
+Deno.test("Forfeits: a new miner that leaves when it must show its parameters loses all that is not due", () => {
   const { hub, nodes } = drawn();
   const [leaver, honest] = nodes;
   rounds(hub, nodes, 6);
@@ -263,7 +263,7 @@ Deno.test("Forfeits: having no link when the run is closed does not excuse from 
   assertEquals(scores.map(({ miner, score }) => [miner, score]), [[away, 12], [honest, 60]]);
 });
 
-Deno.test("Forfeits: who is expelled while the run closes is not paid for its last rounds either", () => {
+Deno.test("Forfeits: who is banned while the run closes is not paid for its last rounds either", () => {
   const { hub, nodes } = drawn({ steps: 10 });
   const entries = logOf(hub);
   const [liar, honest] = nodes;

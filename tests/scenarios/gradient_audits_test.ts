@@ -119,11 +119,11 @@ Deno.test("Gradient audits: a part holds no more than a frame", () => {
   assert(parts.length > 1 && parts[1]!.first < 8, JSON.stringify(parts.map(({ first }) => first)));
 });
 
-Deno.test("Gradient audits: a false norm is repeated by a second validator and the hub, which alone expels", () => {
+Deno.test("Gradient audits: a false norm is repeated by a second validator and the orchestrator, which alone bans", () => {
   const { hub, judges: [first, second], nodes } = swarm();
   trainStep(hub, nodes);
   const liar = accuse(hub, first, 1e-6);
-  assertEquals([hub.state.members.has(liar), refereed(hub).length], [true, 1], "a validator's word is no proof");
+  assertEquals([hub.state.members.has(liar), refereed(hub).length], [true, 1], "a validator's word is not proof");
   while (isAsked(hub, second)) repeat(hub, second, (miner) => miner === liar ? 1e-6 : 1);
   assertEquals(verdicts(hub).filter(({ miner, passed }) => miner === liar && !passed).length, 2);
   assertEquals([hub.state.members.has(liar), refereed(hub).length], [true, 1], "nor are two");
@@ -145,7 +145,7 @@ Deno.test("Gradient audits: a validator that says so falsely is blamed, and leav
   assert([...nodes, honest].every((node) => hub.state.members.has(node)), "nobody else leaves");
 });
 
-Deno.test("Gradient audits: what the hub cannot repeat, or finds within rounding of nothing, costs nobody anything", () => {
+Deno.test("Gradient audits: what the orchestrator cannot repeat, or finds within rounding of nothing, costs nobody anything", () => {
   for (const squareSum of [null, 1.008]) {
     const { hub, judges: [judge], nodes } = swarm();
     trainStep(hub, nodes);

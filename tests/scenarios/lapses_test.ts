@@ -30,7 +30,7 @@ function goOn(hub: ScriptedOrchestrator, others: readonly NodeId[], all: readonl
   for (const node of [...hub.state.work!.contributors]) hub.seal(node);
 }
 
-Deno.test("Lapses: who refuses its part is paid half, the second time nothing, and has no place after three rounds of it", () => {
+Deno.test("Missed deadlines: who refuses its part is paid half, the second time nothing, and has no place after three rounds of it", () => {
   const { hub, nodes } = merging(4);
   const [liar, ...others] = nodes;
   for (let round = 0; round < 3; round++) {
@@ -54,7 +54,7 @@ Deno.test("Lapses: who refuses its part is paid half, the second time nothing, a
   );
 });
 
-Deno.test("Lapses: who leaves while it owes an answer has withheld it, who is lost once has not, who is lost in every merge has", () => {
+Deno.test("Missed deadlines: who leaves while it owes an answer has withheld it, who is lost once has not, who is lost in every merge has", () => {
   for (const way of ["leaves", "is lost"] as const) {
     const { hub, nodes } = merging(4);
     const [node, ...others] = nodes;
@@ -79,7 +79,7 @@ function leaveConfirmed(hub: ScriptedOrchestrator, node: NodeId, others: readonl
   for (const other of others) commit(hub, other);
 }
 
-Deno.test("Lapses: gradients that leave with their node before the merge are not paid to a newcomer", () => {
+Deno.test("Missed deadlines: gradients that leave with their node before the merge are not paid to a newcomer", () => {
   const { hub, nodes } = merging(4, { train: { stepsPerRound: 2 } });
   const [node, ...others] = nodes;
   for (let round = 0; round < 2; round++) {
@@ -91,7 +91,7 @@ Deno.test("Lapses: gradients that leave with their node before the merge are not
   }
 });
 
-Deno.test("Lapses: to one that has worked here for a while they are paid once, and not if it happens again", () => {
+Deno.test("Missed deadlines: to one that has worked here for a while they are paid once, and not if it happens again", () => {
   const { hub: { state }, nodes: [node] } = merging(4);
   for (const [round, isPaid] of [[0, true], [1, false], [2, false], [3, false]] as const) {
     state.round = round;
@@ -103,7 +103,7 @@ Deno.test("Lapses: to one that has worked here for a while they are paid once, a
   assertEquals(isResting(state, node!), true);
 });
 
-Deno.test("Lapses: no absence is a link that comes back, leaving after the payload, or with nothing done", () => {
+Deno.test("Missed deadlines: no absence is a link that comes back, leaving after the payload, or with nothing done", () => {
   const { hub, nodes } = merging(4, { train: { stepsPerRound: 2 } });
   const [node, ...others] = nodes;
   hub.step({ type: "nodeDisconnected", node: node! });
@@ -124,7 +124,7 @@ Deno.test("Lapses: no absence is a link that comes back, leaving after the paylo
   assertEquals(others.every((other) => hub.state.members.has(other)), true);
 });
 
-Deno.test("Lapses: a restart of the orchestrator is nobody's absence", () => {
+Deno.test("Missed deadlines: a restart of the orchestrator is nobody's absence", () => {
   const { hub, nodes } = merging(4);
   const [node, ...others] = nodes;
   for (const other of others) commit(hub, other);

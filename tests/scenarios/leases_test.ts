@@ -31,7 +31,7 @@ Deno.test("Leases: every replica gets a task before any gets a second, and a ste
   assertEquals([hub.state.step, hub.count("stepClosed"), hub.state.counters.microbatchesCredited], [1, 1, 4]);
 });
 
-Deno.test("Leases: while several owe their confirmation and nobody is heard, the hub waits once more and blames nobody", () => {
+Deno.test("Leases: while several owe their confirmation and nobody is heard, the orchestrator waits once more and blames nobody", () => {
   const { hub, nodes } = swarm(3, 6);
   const tail = ofStage(hub, 1);
   hub.work(nodes, { until: () => hub.state.work!.asked.size === tail.length });

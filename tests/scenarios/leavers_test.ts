@@ -100,7 +100,7 @@ Deno.test("Leavers: what a miner has shown is looked at and repeated after it ha
   assertEquals([replaysWith(hub, hash), hub.state.forfeits.has(leaver)], [1, false]);
 });
 
-Deno.test("Leavers: one that shows what cannot be and leaves before the hub looks is paid for nothing that is not due", () => {
+Deno.test("Leavers: one that shows what cannot be and leaves before the orchestrator looks is paid for nothing that is not due", () => {
   const { hub, nodes } = drawn();
   const [liar] = nodes;
   rounds(hub, nodes, 5);
@@ -110,7 +110,7 @@ Deno.test("Leavers: one that shows what cannot be and leaves before the hub look
   assertEquals([paidRounds(hub, liar), [...hub.state.forfeits]], [[0], [[liar, 1]]]);
 });
 
-Deno.test("Leavers: whom a restart of the hub keeps from resuming owes nothing for it", () => {
+Deno.test("Leavers: whom a restart of the orchestrator keeps from resuming owes nothing for it", () => {
   const { hub, nodes } = drawn();
   const [gone, silent] = nodes;
   rounds(hub, nodes, 5);
@@ -121,7 +121,7 @@ Deno.test("Leavers: whom a restart of the hub keeps from resuming owes nothing f
   assertEquals(hub.state.audit.awaited.has(silent), true, "who stays is still to show");
 });
 
-Deno.test("Leavers: a machine that restarts with hub and miners in the middle of every round puts nobody to rest", () => {
+Deno.test("Leavers: a machine that restarts with orchestrator and miners in the middle of every round puts nobody to rest", () => {
   const { hub, nodes } = drawnInStages({ steps: 400, stepsPerRound: 4 });
   for (let restarts = 0; restarts < 6; restarts++) {
     const { step } = hub.state;

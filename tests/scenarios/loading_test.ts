@@ -119,7 +119,7 @@ Deno.test("Loading: a stage that has nobody else does not wait for a member that
   assert(hub.nowMs - beganMs <= 600_000, `after ${hub.nowMs - beganMs} ms`);
 });
 
-/** Reports one percent of progress at intervals; false once the hub no longer accepts it. */
+/** Reports one percent of progress at intervals; false once the orchestrator no longer accepts it. */
 function endlessLoader(hub: ScriptedOrchestrator, node: NodeId) {
   let reached = 0;
   const assignment = hub.state.members.get(node)!.assignment;
@@ -153,7 +153,7 @@ Deno.test("Loading: a run begins without the member that loads for ever, once an
   assertEquals([hub.state.phase, hub.state.members.get(endless)?.status], ["training", "loading"]);
 });
 
-Deno.test("Loading: a miner that rests is no reason to wait for a stage that only an endless loader has", () => {
+Deno.test("Loading: a miner that rests is not a reason to wait for a stage that only an endless loader has", () => {
   const hub = new ScriptedOrchestrator({
     pipeline: { stages: 2, codec: "none" },
     swarm: { replicas: 3, gatherMs: 1_000, validators: 0 },

@@ -89,13 +89,13 @@ Deno.test("Lost progress: a miner that keeps leaving takes nothing from the rest
   const reasons = () => hub.records.flatMap((record) => record.type === "mergeRetaken" ? [record.because] : []);
   assertEquals(reasons(), ["minersLost", "minersLost", "minersLost"]);
   for (let times = 0; times < 4; times++) {
-    hub.state.restartBecause = "The wires of a liar were made up"; // as the referee sets it
+    hub.state.restartBecause = "The wires of a liar were made up"; // as the arbiter sets it
     hub.step({ type: "tick" });
     loadAll(hub, nodes);
   }
   assertEquals(reasons().slice(3), ["madeUpWires", "madeUpWires", "madeUpWires"]);
   const last = hub.records.findLast((record) => record.type === "warning");
-  assertStringIncludes(last?.text ?? "", "has begun anew 3 times for such wires");
+  assertStringIncludes(last?.text ?? "", "has restarted 3 times for such wires");
 });
 
 Deno.test("Lost progress: it is not lost while another miner of the stage has trained in the round", () => {

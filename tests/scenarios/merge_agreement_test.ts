@@ -1,4 +1,4 @@
-/** Which parameters a stage adopts: two equal results are believed, a single one of several never while the hub can check. */
+/** Which parameters a stage adopts: two equal results are believed, a single one of several never while the orchestrator can check. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type BlobRef, type NodeId, stageIndex } from "../../core/ids.ts";
@@ -20,7 +20,7 @@ function show(hub: ScriptedOrchestrator, node: NodeId, parameters: BlobRef, mome
   hub.tell(node, { type: "mergeApplied", round: 1, parameters, momentum });
 }
 
-/** How often the hub was asked to take the outer step itself. */
+/** How often the orchestrator was asked to take the outer step itself. */
 const checks = (hub: ScriptedOrchestrator): number =>
   hub.effects.filter((effect) => effect.type === "refereeMerge").length;
 
@@ -35,7 +35,7 @@ function oneWord(shown: (hub: ScriptedOrchestrator) => BlobRef): ScriptedMerge &
   return { hub, nodes, parameters };
 }
 
-Deno.test("Merge: a liar whose partner is late does not decide for it, the hub takes the outer step itself", () => {
+Deno.test("Merge: a liar whose partner is late does not decide for it, the orchestrator takes the outer step itself", () => {
   const { hub, nodes } = oneWord((hub) => hub.blob(64));
   assertEquals([stageOf(hub).phase, checks(hub)], ["applying", 1]);
   const parameters = hub.blob(64);
@@ -55,21 +55,21 @@ Deno.test("Merge: a liar whose partner leaves after it has shown its parameters 
   assertEquals(agreedOn(hub), honest);
 });
 
-Deno.test("Merge: when one of two that differ leaves while the hub checks them, the other is not believed for that", () => {
+Deno.test("Merge: when one of two that differ leaves while the orchestrator checks them, the other is not believed for that", () => {
   const { hub, nodes } = applying(2);
   for (const node of nodes) show(hub, node, hub.blob(64));
   hub.tell(nodes[1]!, { type: "leaving", reason: "laptop closes" });
   assertEquals([stageOf(hub).phase, checks(hub)], ["applying", 1]);
 });
 
-Deno.test("Merge: an honest replica that is left alone stays one, and need not upload what the hub has made", () => {
+Deno.test("Merge: an honest replica that is left alone stays one, and need not upload what the orchestrator has made", () => {
   const { hub, nodes, parameters } = oneWord((hub) => hub.blob(64));
   hubMerges(hub, parameters);
   assertEquals([hub.state.members.get(nodes[0]!)!.status, agreedOn(hub)], ["active", parameters]);
   assertEquals(hub.inbox(nodes[0]!).some((message) => message.type === "uploadParameters"), false);
 });
 
-Deno.test("Merge: who shows the same as another, or was alone from the start, is believed without the hub", () => {
+Deno.test("Merge: a replica with the same result as another, or alone from the start, is believed without the orchestrator", () => {
   for (const replicas of [1, 2, 3]) {
     const { hub, nodes } = applying(replicas);
     const parameters = hub.blob(64);
@@ -78,7 +78,7 @@ Deno.test("Merge: who shows the same as another, or was alone from the start, is
   }
 });
 
-Deno.test("Merge: two that show the same while the third is late do not decide, the hub takes the outer step itself", () => {
+Deno.test("Merge: two that show the same while the third is late do not decide, the orchestrator takes the outer step itself", () => {
   const { hub, nodes } = applying(3);
   const [lie, right] = [hub.blob(64), hub.blob(64)];
   for (const node of nodes.slice(0, 2)) show(hub, node, lie);
@@ -115,7 +115,7 @@ Deno.test("Merge: two of three that collude on false parameters do not rule the 
   assertEquals([blamed, hub.state.members.get(nodes[2]!)!.status], [nodes.slice(0, 2), "active"]);
 });
 
-Deno.test("Merge: where the hub merged from other parameters than the replicas had, as its store lost those, nobody is blamed", () => {
+Deno.test("Merge: where the orchestrator merged from other parameters than the replicas had, as its store lost those, nobody is blamed", () => {
   const { hub, nodes } = applying(3);
   const [lie, right] = [hub.blob(64), hub.blob(64)];
   for (const [i, node] of nodes.entries()) show(hub, node, i === 0 ? lie : right);
@@ -150,7 +150,7 @@ Deno.test("Merge: parameters that were taken on one word are looked at before ot
   }
 });
 
-Deno.test("Merge: an upload that only a slow replica can make is waited for, not asked of the hub over and over", () => {
+Deno.test("Merge: an upload that only a slow replica can make is waited for, not asked of the orchestrator over and over", () => {
   const { hub, nodes } = applying(1);
   show(hub, nodes[0]!, hub.blob(64));
   assertEquals(hub.take(nodes[0]!, "uploadParameters").round, 1);
@@ -159,7 +159,7 @@ Deno.test("Merge: an upload that only a slow replica can make is waited for, not
   hub.step({ type: "mergeUnavailable", round: 0, stage, lost: "slices" });
   assertEquals(hub.take(nodes[0]!, "uploadParameters").round, 1, "its holder is asked again");
   hub.wait(30_000);
-  assertEquals(checks(hub), 1, "the hub is not asked while its holder has time");
+  assertEquals(checks(hub), 1, "the orchestrator is not asked while its holder has time");
 });
 
 Deno.test("Merge: when the round's start is lost, one word is checked with its checkpoint, but worth more than a makeshift", () => {
@@ -184,11 +184,15 @@ Deno.test("Merge: a liar that is the first to show right parameters but a false 
     hubMerges(hub, parameters, momentum);
     assertEquals(hub.state.upload?.stages[0]?.merged.momentum, momentum);
     assertEquals(hub.state.members.get(nodes[0]!)!.status, "waiting", "it loads what was agreed");
-    assertEquals([hub.state.upload?.writing, hub.count("faultSeen")], [true, 0], "what the hub has made is stored");
+    assertEquals(
+      [hub.state.upload?.writing, hub.count("faultSeen")],
+      [true, 0],
+      "what the orchestrator has made is stored",
+    );
   }
 });
 
-Deno.test("Merge: two that show the same parameters and differ in the momentum are told apart by the hub's own outer step", () => {
+Deno.test("Merge: two that show the same parameters and differ in the momentum are told apart by the orchestrator's own outer step", () => {
   const { hub, nodes } = applying(2);
   const [parameters, momentum] = [hub.blob(64), hub.blob(64)];
   show(hub, nodes[0]!, parameters, hub.blob(64));
@@ -219,7 +223,7 @@ Deno.test("Merge: a reduced slice with the right hash and a false size is not vo
   assertEquals(stageOf(hub).slices.map(({ accepted }) => accepted?.bytes), right);
 });
 
-Deno.test("Merge: in a stage too large for the hub to reduce beside the replicas, two that agree on false slices are found out", () => {
+Deno.test("Merge: in a stage too large for the orchestrator to reduce beside the replicas, two that agree on false slices are found out", () => {
   const { hub, nodes } = merging(3, { model: { layers: 1, vocabSize: 65_536, width: 1024, heads: 16, kvHeads: 16 } });
   for (const node of nodes) commit(hub, node);
   const referees = () => hub.effects.flatMap((effect) => effect.type === "refereeSlice" ? [effect.slice] : []);
@@ -245,7 +249,7 @@ Deno.test("Merge: in a stage too large for the hub to reduce beside the replicas
   }
   assertEquals(stageOf(hub).slices[shared]!.accepted, null, "two words are not enough");
   const referee = hub.effects.findLast((effect) => effect.type === "refereeSlice" && effect.slice === shared);
-  assert(referee?.type === "refereeSlice", "the hub reduces it as well");
+  assert(referee?.type === "refereeSlice", "the orchestrator reduces it as well");
   const { round, edition, slice, inputs } = referee;
   const result = { hash: right, bytes: inputs[0]!.payload.bytes };
   hub.step({ type: "sliceRefereed", round, edition, stage, slice, result });

@@ -75,7 +75,7 @@ Deno.test("Merge: the replicas of one stage are not waited for longer than four 
   }
 });
 
-Deno.test("Merge: two of three that did little of the work are no quorum", () => {
+Deno.test("Merge: two of three that did little of the work are not a quorum", () => {
   const { hub, nodes } = merging(3);
   const [first, second, third] = nodes as [NodeId, NodeId, NodeId];
   stageOf(hub).wholeWeight *= 10; // the third's
@@ -87,7 +87,7 @@ Deno.test("Merge: two of three that did little of the work are no quorum", () =>
   assertEquals(stageOf(hub).phase, "reducing");
 });
 
-Deno.test("Merge: who is asked alone for a payload that the hub's store has lost is not late for it", () => {
+Deno.test("Merge: who is asked alone for a payload that the orchestrator's store has lost is not late for it", () => {
   const { hub, nodes } = merging(3, { outer: { reducers: "hub" } });
   for (const node of nodes) commit(hub, node);
   const { stage } = stageOf(hub);

@@ -117,7 +117,7 @@ Deno.test("Trace: a stage's only miner asks to leave, and goes after an early me
   closeStep(hub, nodes);
   trace.note("The merge contains its work.");
   commitAll(hub, nodes);
-  trace.note("When the merge is over, its session ends. Its goodbye may arrive later and is no fault.");
+  trace.note("When the merge is over, its session ends. Its goodbye may arrive later and is not a fault.");
   applyAll(hub, nodes);
   hub.tell(headA, { type: "leaving", reason: "its owner" });
   trace.note("It may join again and waits, as any newcomer does, until the merged parameters are stored.");

@@ -103,7 +103,7 @@ Deno.test("Merge: a liar that is proven while it waits has the round begin anew,
   assertEquals(told.includes("applyMerge"), false);
 });
 
-Deno.test("Merge: an expulsion while it waits does not renew the time", () => {
+Deno.test("Merge: a ban while it waits does not renew the time", () => {
   const { hub, judge, nodes } = reduced(4);
   const most = hub.state.interval.stepsMs / 10;
   hub.wait(most - 10);

@@ -1,4 +1,4 @@
-/** Runs with Muon: they learn, their honest payloads pass the hub's check, and payloads beyond what its steps can do do not. */
+/** Runs with Muon: they learn, their honest payloads pass the orchestrator's check, and payloads beyond what its steps can do do not. */
 
 import { assert, assertEquals, assertLess } from "@std/assert";
 import type { PayloadStats } from "../../core/update/payload_stats.ts";

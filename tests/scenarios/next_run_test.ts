@@ -15,7 +15,7 @@ import { World } from "../lab/world/world.ts";
 import { LinkControl } from "../support/net/link_control.ts";
 import { assertWhole, configOf } from "../support/swarm/whole_run.ts";
 
-/** One miner with this pin in the run "one", one stage of which it serves; then the same hub serves "two". */
+/** One miner with this pin in the run "one", one stage of which it serves; then the same orchestrator serves "two". */
 async function afterTheSwitch(pin: Pinned) {
   const clock = new Clock();
   const swarmOf = (runId: string) =>
@@ -68,7 +68,7 @@ async function afterTheSwitch(pin: Pinned) {
   return { swarm, role, said, waits, node: signer.address };
 }
 
-Deno.test("Next run: a miner whose user named no run joins the new run of its hub by itself, and says so", async () => {
+Deno.test("Next run: a miner whose user named no run joins the new run of its orchestrator by itself, and says so", async () => {
   const { swarm, role, said, node } = await afterTheSwitch({ hub: worldSigner(0).address, run: null });
   await swarm.runUntil(() => swarm.orchestrator.state.members.has(node));
   assertEquals(said.at(-1), "The orchestrator serves run 'two' now, no longer 'one': joining it");
@@ -80,7 +80,7 @@ Deno.test("Next run: a miner whose user named no run joins the new run of its hu
 Deno.test("Next run: a miner whose user named the old run waits for it and says which command joins the new one", async () => {
   const { swarm, role, waits, node } = await afterTheSwitch({ hub: worldSigner(0).address, run: "one" });
   await swarm.runUntil(() => waits.length > 0);
-  assertMatch(waits[0]!, /the run must be 'one': this orchestrator serves 'two'; to join that run, stop this node/);
+  assertMatch(waits[0]!, /This orchestrator serves run 'two', not 'one'; to join that run, stop this node/);
   assertMatch(waits[0]!, /type: iota miner --orchestrator 'iota:\/\/10\.0\.0\.5:9009\/two#5/);
   assertEquals(swarm.orchestrator.state.members.has(node), false);
   role.stop("test over");

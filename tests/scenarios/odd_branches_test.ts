@@ -1,4 +1,4 @@
-/** Branches of mending and restoring that a run may never take, each reached on purpose: core/orchestrator/marks.ts lists them. */
+/** Branches of repair and restoring that a run may never take, each reached on purpose: core/orchestrator/marks.ts lists them. */
 
 import { assert, assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";
@@ -37,7 +37,7 @@ function agree(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): BlobRef {
   return parameters;
 }
 
-Deno.test("Mending: a reducer that misses what the store has is asked once more, and leaves the merge when it says so again", () => {
+Deno.test("Blob repair: a reducer that misses what the store has is asked once more, and leaves the merge when it says so again", () => {
   const { hub, nodes: [first, second] } = reducing();
   for (const isAgain of [false, true]) {
     hub.tell(first, { type: "mergeFailed", round: 0, fault: missing });
@@ -45,43 +45,43 @@ Deno.test("Mending: a reducer that misses what the store has is asked once more,
     assertEquals(stageOf(hub).participants.has(first), !isAgain);
     assertReached(
       hub.state,
-      isAgain ? "mend: nothing is lost, leaves the merge" : "mend: nothing is lost, asked once more",
+      isAgain ? "blob repair: nothing is lost, leaves the merge" : "blob repair: nothing is lost, asked once more",
     );
   }
   assertEquals([hub.state.members.has(first), hub.state.expelled.size], [true, 0], "it may be its disk");
   assert(stageOf(hub).participants.has(second));
 });
 
-Deno.test("Mending: lost payloads are shown again; who never stores what it shows is left out, and with nothing left there is no merge", () => {
+Deno.test("Blob repair: lost payloads are shown again; who never stores what it shows is left out, and with nothing left there is no merge", () => {
   const { hub, nodes } = reducing();
   hub.tell(nodes[0], { type: "mergeFailed", round: 0, fault: missing });
   for (let shown = 0; shown < 4; shown++) {
     looked(hub, needed(hub));
-    assertReached(hub.state, "mend: a contributor shows its payload again");
+    assertReached(hub.state, "blob repair: a contributor uploads its payload again");
     for (const node of nodes) commit(hub, node);
     hub.tell(nodes[0], { type: "mergeFailed", round: 0, fault: missing });
   }
   looked(hub, needed(hub));
-  assertReached(hub.state, "mend: a payload is left out");
-  assertReached(hub.state, "mend: a slice has no payload left");
+  assertReached(hub.state, "blob repair: a payload is left out");
+  assertReached(hub.state, "blob repair: a slice has no payload left");
   assertEquals([hub.state.expelled.size, hub.count("blamed")], [0, 0]);
 });
 
-Deno.test("Mending: slices that are lost before anybody has applied them are reduced again", () => {
+Deno.test("Blob repair: slices that are lost before anybody has applied them are reduced again", () => {
   const { hub, nodes } = applying(2);
   hub.tell(nodes[0]!, { type: "mergeFailed", round: 0, fault: missing });
   hub.tell(nodes[1]!, { type: "mergeFailed", round: 0, fault: missing });
   looked(hub, needed(hub));
-  assertReached(hub.state, "mend: lost slices are reduced again");
+  assertReached(hub.state, "blob repair: lost slices are reduced again");
   assertEquals(stageOf(hub).phase, "reducing");
 });
 
-Deno.test("Mending: who misses lost slices that another has applied loads what that one has", () => {
+Deno.test("Blob repair: who misses lost slices that another has applied loads what that one has", () => {
   const { hub, nodes } = applying(2);
   hub.tell(nodes[1]!, { type: "mergeApplied", round: 1, parameters: hub.blob(64), momentum: null });
   hub.tell(nodes[0]!, { type: "mergeFailed", round: 0, fault: missing });
   looked(hub, needed(hub));
-  assertReached(hub.state, "mend: others have applied lost slices");
+  assertReached(hub.state, "blob repair: others have applied lost slices");
   assertEquals(hub.state.members.get(nodes[0]!)?.status, "waiting");
 });
 
@@ -125,16 +125,16 @@ Deno.test("Restoring: a miner that cannot load what the store has is sent away a
   assert(hub.effects.some((effect) => effect.type === "disconnect" && effect.node === newcomer));
 });
 
-Deno.test("Restoring: when the hub cannot make an agreed stage, replicas upload it; without any the round is repeated", () => {
+Deno.test("Restoring: when the orchestrator cannot make an agreed stage, replicas upload it; without any the round is repeated", () => {
   for (const isLeft of [true, false]) {
     const { hub, nodes } = applying(1);
     agree(hub, nodes);
-    hub.wait(61_000); // it does not upload, so the hub takes the outer step
+    hub.wait(61_000); // it does not upload, so the orchestrator takes the outer step
     if (!isLeft) hub.tell(nodes[0]!, { type: "leaving", reason: "bye" });
     hub.step({ type: "mergeUnavailable", round: 0, stage, lost: "slices" });
     assertReached(
       hub.state,
-      isLeft ? "restore: replicas upload what the hub cannot make" : "restore: a merged round is repeated",
+      isLeft ? "restore: replicas upload what the orchestrator cannot compute" : "restore: a merged round is repeated",
     );
     const { step, counters: { roundsLost, tokens } } = hub.state;
     assertEquals([step, roundsLost, tokens > 0, hub.count("blamed")], isLeft ? [1, 0, true, 0] : [0, 1, false, 0]);

@@ -31,7 +31,7 @@ Deno.test("One stage: every miner's losses are repeated in every round, and hone
   }
 });
 
-Deno.test("One stage: a miner that reports a loss it does not have is found out, repeated by the hub and expelled", async () => {
+Deno.test("One stage: a miner that reports a loss it does not have is found out, repeated by the orchestrator and banned", async () => {
   const swarm = new World({ config });
   const liar = await swarm.addMiner(
     hostileMiner({ hostile: reportsLoss(4), host: referenceHost(), store: swarm.blobs, isOn: () => true }),

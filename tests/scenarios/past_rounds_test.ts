@@ -58,7 +58,7 @@ for (const [name, round] of [["is the newest", 7], ["is older than the last repo
   });
 }
 
-Deno.test("Past rounds: who was expelled stays out, if no report has said so either, and a new run begins with round 0", () => {
+Deno.test("Past rounds: who was banned stays out, if no report has said so either, and a new run begins with round 0", () => {
   const { ledger, nodes: [liar] } = ended(4, { expels: true });
   const hub = new ScriptedOrchestrator({}, (options) => openAfter(options, pastRounds(ledger)));
   assertEquals([hub.state.step, hub.state.round, [...hub.state.expelled]], [0, 3, [liar]]);

@@ -50,7 +50,7 @@ for (const replicas of isWhole ? [1, 2, 3] : [2]) {
 
 const attacks: readonly Row[] = [
   { name: "a place that is none", miners: [{ stage: 1, hostile: commitsPayload(oneOf(Infinity)) }] },
-  { name: "bytes that are no payload", miners: [{ stage: 0, hostile: commitsPayload(allOf(NaN)) }] },
+  { name: "bytes that are not a payload", miners: [{ stage: 0, hostile: commitsPayload(allOf(NaN)) }] },
 ];
 
 for (const row of isWhole ? attacks : attacks.slice(0, 1)) {

@@ -45,7 +45,7 @@ function weighed(
   });
 }
 
-Deno.test("Payload lengths: a payload as long as the other stages' is no suspect, however short its mates' are", () => {
+Deno.test("Payload lengths: a payload as long as the other stages' is not a suspect, however short its mates' are", () => {
   for (const short of [0.001, 0.01, 0.1, 0.17]) {
     const two = weighed({ short: short * usual, whole: usual }, { elsewhere: usual, past: short * usual });
     assertEquals(two("whole"), { scale: 1, isSuspect: false }, `one of two commits ${short}`);

@@ -10,7 +10,7 @@ import { commit, reduceAll } from "../support/swarm/scripted_merge.ts";
 import { ScriptedOrchestrator } from "../support/swarm/scripted_orchestrator.ts";
 import { tinyConfig } from "../support/tiny_model.ts";
 
-/** One stage of three replicas; the first round is merged, and its payloads are to be tried. */
+/** One stage of three replicas; the first round is merged, and its payloads must be tried. */
 function trying(validators: readonly string[], trialShare = 1000) {
   const hub = new ScriptedOrchestrator({
     model: { layers: 1 },
@@ -130,18 +130,18 @@ Deno.test("Payload trials: the log of a run with trials follows from its entries
   };
   assertEquals(problems(entries), []);
   const forged = entries.map((entry) => entry.type === "tried" ? { ...entry, losses: [4.5, 4.5, 4.5] } : entry);
-  assertMatch(problems(forged)[0] ?? "", /must state the loss of the payload of .* that validators agree on/);
+  assertMatch(problems(forged)[0] ?? "", /states a loss of .* for the payload of .*; the validators agree on/);
   const changed = (change: (entry: TriedEntry) => object) =>
     problems(entries.map((entry) => entry.type === "tried" ? { ...entry, ...change(entry) } : entry))[0] ?? "";
-  assertMatch(changed(() => ({ tokens: 1e9 })), /must state the tokens that its losses are of/);
+  assertMatch(changed(() => ({ tokens: 1e9 })), /tokens, which are not those of its losses/);
   const asStart = ({ ends = [] }: TriedEntry) => ends.map((end) => ({ ...end, parameters: ends[0]!.parameters }));
   assertMatch(
     changed((entry) => ({ ends: asStart(entry) })),
-    /must compare its start with parameters of each miner's own/,
+    /does not compare its start with each miner's own parameters/,
   );
   const twice = ({ ends = [] }: TriedEntry) =>
     ends.map((end) => ({ ...end, answers: [...end.answers, ...end.answers] }));
-  assertMatch(changed((entry) => ({ ends: twice(entry) })), /must have one answer of a validator/);
+  assertMatch(changed((entry) => ({ ends: twice(entry) })), /has two answers of one validator/);
   const withAnswers = forged.map((entry) =>
     entry.type === "tried"
       ? { ...entry, ends: entry.ends?.map((end) => ({ ...end, answers: end.answers.map(lieOf(end.node)) })) }

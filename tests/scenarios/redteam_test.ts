@@ -13,7 +13,7 @@ async function redteam(...words: string[]): Promise<Record<string, unknown>> {
   return JSON.parse(host.written.stdout.trim().split("\n").at(-1)!);
 }
 
-slowTest("Red team: whoever sends the wrong sign is noticed, expelled and unpaid, and nobody else is", async () => {
+slowTest("Red team: whoever sends the wrong sign is noticed, banned and unpaid, and nobody else is", async () => {
   const { attacks } = await redteam("--attack", "flip", "--rounds", "3", "--set", "train.stepsPerRound=2");
   const [row] = attacks as Record<string, unknown>[];
   assertEquals({ ...row, lossGap: 0 }, {

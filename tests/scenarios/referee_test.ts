@@ -1,4 +1,4 @@
-/** Tasks that a validator found wrong and the hub repeats: who leaves, who is blamed, and which round begins anew. */
+/** Tasks that a validator found wrong and the orchestrator repeats: who leaves, who is blamed, and which round begins anew. */
 
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
@@ -82,7 +82,7 @@ const minerOf = ({ state }: ScriptedOrchestrator, { task }: RefereeTask): NodeId
 const texts = (hub: ScriptedOrchestrator): string =>
   hub.records.flatMap((record) => record.type === "warning" ? [record.text] : []).join("\n");
 
-Deno.test("Referee: leaving before the hub has repeated the task, and coming back, spares no false accuser", () => {
+Deno.test("Arbiter: leaving before the orchestrator has repeated the task, and coming back, spares no false accuser", () => {
   const { hub, judges: [liar, honest], nodes } = audited();
   for (let i = 1; i <= 3; i++) {
     accuse(hub, liar!);
@@ -96,7 +96,7 @@ Deno.test("Referee: leaving before the hub has repeated the task, and coming bac
   assert([...nodes, honest!].every((node) => hub.state.members.has(node)), "nobody else leaves");
 });
 
-Deno.test("Referee: an error that rounding might explain, or a task the hub cannot repeat, costs nobody anything", () => {
+Deno.test("Arbiter: an error that rounding might explain, or a task the orchestrator cannot repeat, costs nobody anything", () => {
   for (const found of [{ ...wrong, innovationError: 0.3, beyondRounding: 0.04, rounding: 0.26 }, null]) {
     const { hub, judges } = audited();
     const miner = accuse(hub, judges[0]!);
@@ -106,14 +106,14 @@ Deno.test("Referee: an error that rounding might explain, or a task the hub cann
   }
 });
 
-Deno.test("Referee: made-up losses expel, but spoil no round", () => {
+Deno.test("Arbiter: made-up losses ban, but spoil no round", () => {
   const { hub, judges } = audited();
   const miner = accuse(hub, judges[0]!);
   answer(hub, { ...right, lossError: 3 });
   assertEquals([hub.state.members.has(miner), hub.count("mergeRetaken"), hub.state.round], [false, 0, 0]);
 });
 
-Deno.test("Referee: one task after another, and none of a miner that has gone", () => {
+Deno.test("Arbiter: one task after another, and none of a miner that has gone", () => {
   const { hub, judges: [first, second] } = audited({ microbatchesPerStep: 2 }); // so one of a head's is repeated as well
   const liar = accuse(hub, first!);
   accuse(hub, second!, (miner) => miner !== liar);
@@ -126,7 +126,7 @@ Deno.test("Referee: one task after another, and none of a miner that has gone", 
   assertEquals([asked(hub).length, hub.state.audit.refereed.size], [2, 0]);
 });
 
-Deno.test("Referee: a restarted hub repeats the task again", () => {
+Deno.test("Arbiter: a restarted orchestrator repeats the task again", () => {
   const { hub, judges } = audited();
   const miner = accuse(hub, judges[0]!);
   hub.step({ type: "restarted" });
@@ -135,7 +135,7 @@ Deno.test("Referee: a restarted hub repeats the task again", () => {
   assertEquals(hub.state.expelled.has(miner), true);
 });
 
-Deno.test("Referee: whoever pays for ever more places cannot keep a round from merging", () => {
+Deno.test("Arbiter: whoever pays for ever more places cannot keep a round from merging", () => {
   const { hub, judges } = audited();
   let nodes = [...hub.state.members.values()].flatMap(({ node, role }) => role === "miner" ? [node] : []);
   const retaken: number[] = [];
@@ -150,7 +150,7 @@ Deno.test("Referee: whoever pays for ever more places cannot keep a round from m
   assertEquals(retaken, [1, 2, 3, 3]);
 });
 
-Deno.test("Referee: an error next to the tolerance, which a miner can choose, blames no validator", () => {
+Deno.test("Arbiter: an error next to the tolerance, which a miner can choose, blames no validator", () => {
   const { tolerance } = audited().hub.state.config.validate;
   for (const innovationError of [0.999 * tolerance, 0.51 * tolerance]) {
     const { hub, judges: [judge] } = audited();
@@ -164,7 +164,7 @@ Deno.test("Referee: an error next to the tolerance, which a miner can choose, bl
   assertEquals(hub.count("blamed"), 1);
 });
 
-Deno.test("Referee: a task that is dropped while the hub repeats it holds up none of those behind it", () => {
+Deno.test("Arbiter: a task that is dropped while the orchestrator repeats it holds up none of those behind it", () => {
   const { hub, judges: [first, second] } = audited();
   accuse(hub, first!);
   const [work] = asked(hub);
@@ -178,7 +178,7 @@ Deno.test("Referee: a task that is dropped while the hub repeats it holds up non
   assertEquals(hub.state.audit.refereed.size, 0);
 });
 
-Deno.test("Referee: what a validator accused others of before it was expelled is not repeated", () => {
+Deno.test("Arbiter: what a validator accused others of before it was banned is not repeated", () => {
   const { hub, judges: [liar] } = audited({ replaysPerMiner: 2 });
   for (let i = 0; i < 4; i++) accuse(hub, liar!);
   assertEquals(hub.state.audit.refereed.size, 4);
@@ -186,7 +186,7 @@ Deno.test("Referee: what a validator accused others of before it was expelled is
   assertEquals([hub.state.expelled.has(liar!), hub.state.audit.refereed.size, asked(hub).length], [true, 0, 3]);
 });
 
-Deno.test("Referee: what miners stored for a merge is deleted when the round begins anew, or it would fill their share", () => {
+Deno.test("Arbiter: what miners stored for a merge is deleted when the round begins anew, or it would fill their share", () => {
   const { hub, judges, nodes } = audited();
   for (let i = 0; i < 2; i++) trainStep(hub, nodes);
   assertEquals(hub.state.phase, "merging");

@@ -1,4 +1,4 @@
-/** Unusable results from an ordinary-looking input: others remake it, and the wrong node is found. */
+/** Unusable results from an ordinary-looking input: others recompute it, and the wrong node is found. */
 
 import { assert, assertEquals } from "@std/assert";
 import { type NodeId, stageIndex } from "../../core/ids.ts";
@@ -93,7 +93,7 @@ function badHeads(hub: ScriptedOrchestrator, options: { liars: readonly NodeId[]
 }
 
 for (const [name, gradient] of [["not finite", Infinity], ["of 1e11", 1e11]] as const) {
-  Deno.test(`Remaking: gradients that are ${name} for every replica are the input's fault, and its maker's`, () => {
+  Deno.test(`Recomputing: gradients that are ${name} for every replica are the input's fault, and its maker's`, () => {
     const { hub, nodes } = training([3, 3, 3]);
     const [liar] = nodes[0] as [NodeId];
     run(hub, { largest: badHeads(hub, { liars: [liar], gradient }) });
@@ -103,7 +103,7 @@ for (const [name, gradient] of [["not finite", Infinity], ["of 1e11", 1e11]] as 
   });
 }
 
-Deno.test("Remaking: an accomplice who makes something small of a bad input gets nobody honest blamed", () => {
+Deno.test("Recomputing: an accomplice who makes something small of a bad input gets nobody honest blamed", () => {
   for (const liars of [1, 2]) {
     const { hub, nodes } = training([3, 3, 3]);
     const accomplice = nodes[1][0]!;
@@ -115,7 +115,7 @@ Deno.test("Remaking: an accomplice who makes something small of a bad input gets
   }
 });
 
-Deno.test("Remaking: replicas that always fail where a third does not are blamed, once others have made the same input", () => {
+Deno.test("Recomputing: replicas that always fail where a third does not are blamed, once others have made the same input", () => {
   const { hub, nodes } = training([3, 3, 3]);
   const liars = nodes[1].slice(0, 2);
   const largest: Largest = ({ node, task }) => liars.includes(node) && task.direction === "backward" ? Infinity : 1;
@@ -124,7 +124,7 @@ Deno.test("Remaking: replicas that always fail where a third does not are blamed
   assert(tasks < 6 * 5 * 8, `${tasks} tasks`);
 });
 
-Deno.test("Remaking: who fails an input and computes with an equal one has said two things, and is blamed", () => {
+Deno.test("Recomputing: who fails an input and computes with an equal one has said two things, and is blamed", () => {
   const { hub, nodes } = training([3, 3, 3]);
   const liar = nodes[1][0]!;
   const failed = new Set<number>();
@@ -138,7 +138,7 @@ Deno.test("Remaking: who fails an input and computes with an equal one has said 
   assertEquals([hub.state.step, blamed(hub)], [1, new Set([liar])]);
 });
 
-Deno.test("Remaking: after claims in vain a node has one a round, not three", () => {
+Deno.test("Recomputing: after claims in vain a node has one a round, not three", () => {
   const { hub, nodes } = training([3, 3, 3]);
   const [claimer] = nodes[2] as [NodeId];
   run(hub, { largest: () => 1 }); // in a round's first step it would be blamed
@@ -160,7 +160,7 @@ Deno.test("Remaking: after claims in vain a node has one a round, not three", ()
   assertEquals([remade(), blamed(hub).size], [1, 0]);
 });
 
-Deno.test("Remaking: large gradients that all replicas find are taken after a few inputs were made again, and nobody is blamed", () => {
+Deno.test("Recomputing: large gradients that all replicas find are taken after a few inputs were made again, and nobody is blamed", () => {
   const { hub } = training([2, 3, 2]);
   const usual = 6 * 5;
   const tasks = run(hub, { largest: ({ task }) => task.stage === 1 && task.direction === "backward" ? 1e5 : 1 });
@@ -168,7 +168,7 @@ Deno.test("Remaking: large gradients that all replicas find are taken after a fe
   assert(tasks < 3 * usual, `${tasks} tasks`);
 });
 
-Deno.test("Remaking: with one maker before it a stage is loaded again, and nobody is blamed for what an input may have done", () => {
+Deno.test("Recomputing: with one maker before it a stage is loaded again, and nobody is blamed for what an input may have done", () => {
   const { hub, nodes } = training([1, 2, 1]);
   const accomplice = nodes[1][0]!;
   const honestly = badHeads(hub, { liars: nodes[0], gradient: 1e11 });
@@ -180,7 +180,7 @@ Deno.test("Remaking: with one maker before it a stage is loaded again, and nobod
   assertEquals(blamed(hub).size, 0);
 });
 
-Deno.test("Remaking: two that fail everything do not end the run while the third is away within its grace, or loads", () => {
+Deno.test("Recomputing: two that fail everything do not end the run while the third is away within its grace, or loads", () => {
   for (const how of ["away", "loading"] as const) {
     const { hub, nodes } = training([3, 3, 3]);
     const [first, second, third] = nodes[1] as [NodeId, NodeId, NodeId];
@@ -195,7 +195,7 @@ Deno.test("Remaking: two that fail everything do not end the run while the third
   }
 });
 
-Deno.test("Remaking: a maker that is lost, and a hub that is started again without its wires, leave the books in order", () => {
+Deno.test("Recomputing: a maker that is lost, and an orchestrator that is started again without its wires, leave the books in order", () => {
   const { hub, nodes } = training([3, 3, 3]);
   const [liar] = nodes[0] as [NodeId];
   const largest = badHeads(hub, { liars: [liar], gradient: 1e11 });

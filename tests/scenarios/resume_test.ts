@@ -22,7 +22,7 @@ function holdingOf(hub: ScriptedOrchestrator, node: NodeId, changes: Partial<Hol
   return { assignment, round: hub.state.round, step: header?.step ?? null, tasks: [...stepTasks], ...changes };
 }
 
-/** As after a restart of the hub or of the link: what was sent before is gone. */
+/** As after a restart of the orchestrator or of the link: what was sent before is gone. */
 function comeBack(hub: ScriptedOrchestrator, node: NodeId, holding: Holding): void {
   hub.step({ type: "nodeDisconnected", node });
   hub.inbox(node).length = 0;

@@ -1,4 +1,4 @@
-/** States that drawn miners are to show: when their tasks are audited with them, and what missing or impossible ones cost. */
+/** States that drawn miners must show: when their tasks are audited with them, and what missing or impossible ones cost. */
 
 import { assertEquals } from "@std/assert";
 import { microbatchId, stageIndex, taskId } from "../../core/ids.ts";
@@ -24,7 +24,7 @@ Deno.test("Shown states: the drawn task waits for a validator with the parameter
   const { hub, nodes: [one, two] } = drawn();
   const step = train(hub, [one, two]);
   const change = show(hub, one, step);
-  assertEquals(replaysWith(hub, change.hash), 0, "not before the hub has looked at it");
+  assertEquals(replaysWith(hub, change.hash), 0, "not before the orchestrator has looked at it");
   check(hub, one, fine);
   assertEquals(replaysWith(hub, change.hash), 1);
   show(hub, one, step);
@@ -225,7 +225,7 @@ function oneStep(): number {
   return hub.state.config.train.learningRate * Math.sqrt(hub.state.stageFloats[0]!);
 }
 
-Deno.test("Shown states: a payload that the steps left cannot lead to expels its miner, and is not merged", () => {
+Deno.test("Shown states: a payload that the steps left cannot lead to bans its miner, and is not merged", () => {
   const far = 10 * oneStep();
   const { hub, liar, honest } = commitAfter({ shown: far, committed: -far });
   assertEquals([hub.state.expelled.has(liar), hub.state.expelled.has(honest)], [true, false]);

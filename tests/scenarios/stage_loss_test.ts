@@ -7,7 +7,7 @@ import { passTimes } from "../lab/world/devices.ts";
 import { World } from "../lab/world/world.ts";
 import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
 
-Deno.test("Faults: when every replica of a stage is lost between agreement and upload, the hub makes the parameters again", async () => {
+Deno.test("Faults: when every replica of a stage is lost between agreement and upload, the orchestrator makes the parameters again", async () => {
   let lost = 0;
   const swarm = new World({
     config: configOf({ swarm: { replicas: 1 }, outer: { learningRate: 1, momentum: 0, reducers: "replicas" } }),
@@ -89,7 +89,7 @@ Deno.test("Faults: a miner whose own store fails is sent away, and nobody else i
 
 Deno.test("Faults: a newcomer that was away while rounds went by keeps its assignment and is not blamed", async () => {
   const download = Promise.withResolvers<void>(); // of the newcomer's round: waits for this
-  const disk = Promise.withResolvers<void>(); // of the hub: busy two rounds later, until this
+  const disk = Promise.withResolvers<void>(); // of the orchestrator: busy two rounds later, until this
   let lateRound: number | null = null;
   let isDiskBusy = false;
   const swarm: World = new World({

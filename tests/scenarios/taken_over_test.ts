@@ -38,6 +38,6 @@ Deno.test("Taken over: the orchestrator stops at its next event, and nothing it 
     assertEquals(swarm.records.all.length, recordsThen);
     assertEquals(await Deno.readFile(`${path}-wal`), logThen);
     assertStringIncludes(error.message, "its epoch is 2, not 1");
-    assertStringIncludes(userError(error, folder).next ?? "", "the run goes on in the other one");
+    assertStringIncludes(userError(error, folder).next ?? "", "the run continues in the other one");
     journal.close();
   }));

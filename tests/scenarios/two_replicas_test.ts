@@ -91,7 +91,7 @@ Deno.test("Two of three replicas: who leaves after a bad result does not stand f
   assertEquals([hub.state.reloads.size, hub.state.members.get(c!)?.status], [0, "active"]);
 });
 
-Deno.test("Retake: a task that a second replica tries as well stops nobody from being sent back", () => {
+Deno.test("Rollback: a task that a second replica tries as well stops nobody from being sent back", () => {
   const hub = new ScriptedOrchestrator({
     train: { microbatchesPerStep: 8, steps: 100, stepsPerRound: 20 },
     swarm: { replicas: 2, validators: 0 },

@@ -217,7 +217,7 @@ Deno.test("Merge: who commits and never stores is left out, costs the stage one 
     hub.tell(uploader, { type: "parametersUploaded", round: next, parameters, momentum: null });
     hub.step({ type: "checkpointWritten", round: next, folder: "" });
   }
-  assertEquals(took, [0, 0], "the hub sees at once that nothing is stored");
+  assertEquals(took, [0, 0], "the orchestrator sees at once that nothing is stored");
   assertEquals(payOf(withholder!) < payOf(honest!), true);
   assertEquals(hub.count("mergeLate"), 2);
 });

@@ -1,5 +1,5 @@
 /**
- * Seeded simulation of the network layer: the production hub and nodes over wires that lose, repeat, reorder and damage
+ * Seeded simulation of the network layer: the production orchestrator and nodes over wires that lose, repeat, reorder and damage
  * frames, break, go half-open, deaf or slow, with restarts and clocks that are set. The seed draws which kinds of fault are
  * on. Safety is checked with every message; then the faults stop, and everything that was sent must arrive.
  *

@@ -1,6 +1,6 @@
 /**
- * Thousands of nodes that come back at once, in virtual time: the production hub and nodes over a network where each new
- * connection and each hello takes the hub's one thread as long as measured (`iota bench hub hello`).
+ * Thousands of nodes that come back at once, in virtual time: the production orchestrator and nodes over a network where each new
+ * connection and each hello takes the orchestrator's one thread as long as measured (`iota bench hub hello`).
  */
 
 import { assert, assertEquals } from "@std/assert";
@@ -20,7 +20,7 @@ interface Outage {
   readonly isAnotherHub?: boolean; // in its next life it has another key for tickets
 }
 
-/** Milliseconds of the hub's thread. */
+/** Milliseconds of the orchestrator's thread. */
 interface HelloWork {
   readonly signedMs: number;
   readonly ticketMs: number;
@@ -29,7 +29,7 @@ interface HelloWork {
 const measured: HelloWork = { signedMs: 1.2, ticketMs: 0.1 };
 const connectionMs = 0.3;
 
-/** How long after the hub was up again the last node was connected. */
+/** How long after the orchestrator was up again the last node was connected. */
 function returnMs(outage: Outage): number {
   const { nodes, downMs, how = "shut down", hello, pendingHellos = defaultNetLimits.pendingHellos } = outage;
   const timers = new ManualTimers();
@@ -50,7 +50,7 @@ function returnMs(outage: Outage): number {
     const sinceMs = timers.nowMs();
     while (world.lostSessions < lostSessions || world.members.some(({ isConnected }) => !isConnected)) {
       timers.advance(100);
-      assert(timers.nowMs() - sinceMs < 120_000, "the hub must not refuse for ever");
+      assert(timers.nowMs() - sinceMs < 120_000, "the orchestrator must not refuse for ever");
     }
     return timers.nowMs() - sinceMs;
   };
@@ -72,27 +72,27 @@ function helloMs(bytes: Uint8Array, work: HelloWork): number {
   return (frame.value.header as Hello).proof.type === "ticket" ? work.ticketMs : work.signedMs;
 }
 
-Deno.test("Reconnect: 2,000 nodes are back within 3 s of a hub that was away for 2 s", () => {
+Deno.test("Reconnect: 2,000 nodes are back within 3 s of an orchestrator that was away for 2 s", () => {
   const tookMs = returnMs({ nodes: 2000, downMs: 2000, hello: measured });
   assert(tookMs <= 3000, `${tookMs} ms`);
 });
 
-Deno.test("Reconnect: 5,000 nodes are back within 5 s of a hub that was away for 2 s", () => {
+Deno.test("Reconnect: 5,000 nodes are back within 5 s of an orchestrator that was away for 2 s", () => {
   const tookMs = returnMs({ nodes: 5000, downMs: 2000, hello: measured });
   assert(tookMs <= 5000, `${tookMs} ms`);
 });
 
-Deno.test("Reconnect: 5,000 nodes are back within 5 s of a hub that was away for a minute", () => {
+Deno.test("Reconnect: 5,000 nodes are back within 5 s of an orchestrator that was away for a minute", () => {
   const tookMs = returnMs({ nodes: 5000, downMs: 60_000, hello: measured });
   assert(tookMs <= 5000, `${tookMs} ms`);
 });
 
-Deno.test("Reconnect: a hub that cannot open their tickets has them sign, on the same connection", () => {
+Deno.test("Reconnect: an orchestrator that cannot open their tickets has them sign, on the same connection", () => {
   const tookMs = returnMs({ nodes: 1000, downMs: 2000, hello: measured, isAnotherHub: true });
   assert(tookMs <= 1.2 * 1000 * (connectionMs + measured.ticketMs + measured.signedMs) + 500, `${tookMs} ms`);
 });
 
-Deno.test("Reconnect: when each hello takes 3 ms the hub's thread decides, and little is wasted", () => {
+Deno.test("Reconnect: when each hello takes 3 ms the orchestrator's thread decides, and little is wasted", () => {
   const tookMs = returnMs({ nodes: 2000, downMs: 2000, hello: { signedMs: 3, ticketMs: 3 } });
   assert(tookMs <= 1.2 * 2000 * 3.3, `${tookMs} ms`);
 });

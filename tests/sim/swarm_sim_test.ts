@@ -58,7 +58,7 @@ Deno.test("Swarm: a broken machine is found, and shrinks to a smaller run", () =
     },
   };
   const result = simulate(options);
-  assert(!result.ok && result.failure.rule === "the hub holds what its state names");
+  assert(!result.ok && result.failure.rule === "the orchestrator holds what its state names");
   const smallest = shrink(options, result.failure);
   assertEquals(smallest.options.faults, []);
   assert(smallest.options.miners < options.miners);

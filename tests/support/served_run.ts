@@ -1,4 +1,4 @@
-/** A run as the hub's port serves it: records go in, pages are asked without a socket, and the test moves the clock. */
+/** A run as the orchestrator's port serves it: records go in, pages are asked without a socket, and the test moves the clock. */
 
 import { TerminalOutput } from "../../cli/terminal/output/output.ts";
 import { openDashboard } from "../../cli/observe/dashboard/dashboard.ts";

@@ -1,4 +1,4 @@
-/** Signed logs of short runs, as their hub writes them, and what a forger without its key can make of them. */
+/** Signed logs of short runs, as their orchestrator writes them, and what a forger without its key can make of them. */
 
 import { assert, assertEquals } from "@std/assert";
 import { microbatchId, type NodeId, nodeId, stageIndex, taskId } from "../../core/ids.ts";
@@ -103,7 +103,7 @@ export async function wrongAfter(change: (lines: string[], folder: string) => nu
   });
 }
 
-/** All lines from one on with hashes that continue the chain, as a forger without the hub's key would make them. */
+/** All lines from one on with hashes that continue the chain, as a forger without the orchestrator's key would make them. */
 export function chainedFrom(lines: string[], line: number): void {
   let head = line === 1 ? { line: 0, hash: "0".repeat(64) } : headOf(lines[line - 2]!);
   for (let i = line - 1; i < lines.length; i++) {

@@ -2,7 +2,7 @@
  * What people read in this repository: comments, strings that are sentences, and the prose of markdown.
  *
  * Names are out of its scope: a string without a space is a field, a type or a setting, and code in backquotes, links
- * and code blocks are not prose. A template reads with "…" for what it computes, and so does code in backquotes.
+ * and code blocks are not prose, nor are file names. A template reads with "…" for what it computes, and so does code in backquotes.
  */
 
 import type { SourceFile } from "./source_tree.ts";
@@ -16,8 +16,8 @@ export interface ProseText {
 }
 
 const COMMENT_MARK = /^[ \t]*\*?[ \t]?/gm;
-/** Code and addresses; line breaks in them are rare, and kept out. */
-const NOT_PROSE = /`[^`\n]*`|https?:\/\/\S+|\]\([^)\n]*\)/g;
+/** Code, file names and addresses, on one line each. */
+const NOT_PROSE = /`[^`\n]*`|https?:\/\/\S+|\]\([^)\n]*\)|[\w./-]+\.(?:ts|json|toml)\b/g;
 
 const withoutCode = (text: string): string => text.replace(NOT_PROSE, "…");
 

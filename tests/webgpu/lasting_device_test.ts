@@ -189,7 +189,7 @@ Deno.test("LastingStage: a loss in the copy that shortens a log is no different"
   assertEquals(await twoSteps(await device.openStage(spec)), expected);
 });
 
-Deno.test("LastingStage: errors that are no loss pass, and so does everything after closing", async () => {
+Deno.test("LastingStage: errors that are not a loss pass, and so does everything after closing", async () => {
   const { device, losses } = lastingDevice([losingWorker(({ method }) => method === "evaluate"), steadyWorker()]);
   const stage = await device.openStage(spec);
   await assertRejects(() => stage.forward({ type: "tokens", tokens: new Uint32Array(3) }), Error, "3");

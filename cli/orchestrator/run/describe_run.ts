@@ -18,8 +18,8 @@ export interface TextFacts {
   readonly tokens: number; // of the training split
   readonly bytesPerToken: number;
   readonly unigramEntropy: number; // nats per token of the held-out split
-  readonly use: TextUse | null; // of a dataset of an older version
-  readonly doubt?: string | null; // what it could be instead of prose; left out: it is prose
+  readonly use: TextUse | null; // null: of a dataset of an older version
+  readonly doubt?: string | null; // what else than prose it could be; absent: it is prose
 }
 
 export interface TextUse {
@@ -75,7 +75,7 @@ export function describeSettings(config: RunConfig): string[] {
   ];
 }
 
-/** The run's own codec where it is used, and the others by the stage that receives. */
+/** The run's default codec where it is used, and the others by receiving stage. */
 function codecsText(config: RunConfig): string {
   const named = ({ codec, width, gradientBits, sideWidth }: WireSpec) =>
     `codec ${codec}${codecs[codec].describe(width)}` +
@@ -133,7 +133,7 @@ function describeUse(corpus: string, use: TextUse): string[] {
   ];
 }
 
-/** `200 kB`, `10.8 MB`: decimal, as data.maxBytes is given. */
+/** `200 kB`, `10.8 MB`: decimal, like data.maxBytes. */
 function size(bytes: number): string {
   if (bytes < 1e3) return plural(bytes, "byte");
   return bytes < 1e6 ? `${decimal(Number((bytes / 1e3).toPrecision(3)))} kB` : `${decimal(bytes / 1e6)} MB`;

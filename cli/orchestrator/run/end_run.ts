@@ -22,7 +22,7 @@ export async function untilTheEnd(
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) onAbort();
   const { path } = prepared.folder;
-  let isOver = false; // then only the checkpoint is left to resume from
+  let isOver = false; // from then on the run can resume only from a checkpoint
   let isOurs = true; // the run's folder
   try {
     const result = await Promise.race([run.role.finished, run.chainFailed]);
@@ -53,7 +53,7 @@ export async function untilTheEnd(
     isOver = result.finished && upload === null;
     if (result.finished && upload !== null) {
       context.output.log.warn(
-        `Round ${upload.round} could not be stored as a checkpoint; the journal that has it is kept`,
+        `Round ${upload.round} could not be stored as a checkpoint; its journal is kept`,
       );
     }
     await saveSummary(summary, { folder: path, warn: (text) => context.output.log.warn(text) });

@@ -39,7 +39,7 @@ export async function mustHaveSoundHub(
   { options, environment }: Pick<CommandContext, "options" | "environment">,
 ): Promise<void> {
   const path = options.text("config");
-  if (path === undefined || options.flag("loopback")) return; // a swarm's orchestrator: none of them applies
+  if (path === undefined || options.flag("loopback")) return; // a swarm's orchestrator ignores all of them
   const file = await readConfigFile(path);
   const inFile = hubTexts(file.table, environment);
   const given = (option: string, setting: string) => {

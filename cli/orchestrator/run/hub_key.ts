@@ -1,5 +1,5 @@
 /**
- * The key with which an orchestrator signs: that of the named wallet, or the run's own hotkey in its folder.
+ * The orchestrator's signing key: the named wallet's, or the run's own hotkey in its folder.
  *
  * Invariant: a run keeps its key. Its nodes accept no other, so a start with another key is refused before it changes
  * anything.
@@ -55,7 +55,7 @@ async function openOwnKey(context: CommandContext, plan: KeyPlan): Promise<HubKe
     if ((plan.saved?.hub ?? null) !== null) throw otherKey(plan, `there is no key in '${place.folder}'`);
     const { pair } = await createHotkey(place);
     if (isResumed) {
-      context.output.log.warn(`'${place.folder}' had no hotkey of the orchestrator; a new one signs from now on`);
+      context.output.log.warn(`'${place.folder}' had no orchestrator hotkey; a new one signs from now on`);
     }
     return { signer: pair, wallet: null };
   } catch (error) {
@@ -84,10 +84,10 @@ function otherKey({ folder: { path }, saved }: KeyPlan, found: string): UserErro
   const place = wallet === undefined ? `'${path}/wallets'` : `wallet ${wallet}, hotkey ${hotkey}, in '${folder}'`;
   const again = shellWords(["iota", "orchestrate", "--data", path]);
   return new UserError(
-    `Cannot resume the run in '${path}' as it must be signed by ${saved?.hub}, ` +
-      `since its nodes accept no other key: ${found}`,
+    `Cannot resume the run in '${path}': its nodes accept only the key ${saved?.hub}, ` +
+      `and ${found}`,
     {
-      next: `That key belongs to ${place}: put it back from a copy if it is not there, name no other wallet, ` +
+      next: `That key belongs to ${place}: restore it from a copy if it is missing, name no other wallet, ` +
         `then resume with: ${again}`,
     },
   );

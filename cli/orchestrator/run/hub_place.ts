@@ -23,7 +23,7 @@ export interface HubPlace extends WantedPlace {
   formerUrl(port: number): string | null;
 }
 
-/** `saved`: where the run listened before, which is where its nodes look for it. */
+/** `saved`: the run's former address, at which its nodes look for it. */
 export async function hubPlace(options: OptionValues, saved: SavedRun | null): Promise<HubPlace> {
   const isLoopback = options.flag("loopback");
   const wanted = wantedPlace(options, saved);
@@ -40,7 +40,7 @@ export async function hubPlace(options: OptionValues, saved: SavedRun | null): P
   const formerUrl = (port: number) => {
     if (isLoopback || saved === null || saved.host === null || saved.port === null) return null;
     const wasTls = saved.options["tls-cert"] !== undefined;
-    if (port === saved.port && isAnyAddress(host) && wasTls === isTls) return null; // reached at every address of before
+    if (port === saved.port && isAnyAddress(host) && wasTls === isTls) return null; // still at every former address
     const former = publicUrl({ ...boundAt(saved.port), host: unbracketed(saved.host), isTls: wasTls });
     return former === urlAt(port) ? null : former;
   };

@@ -1,4 +1,4 @@
-/** The hand of a run's owner in its orchestrator, with what earlier processes were told. */
+/** The owner's control of a run, with the commands that earlier processes received. */
 
 import { changesBetween } from "../../../core/settings/change.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";

@@ -41,7 +41,7 @@ export async function openProjection(
   recordedStep: number | null; // by earlier processes; null: no log has a line of theirs
   ledger: RunLedger;
   onRecord: (record: RunRecord) => void;
-  /** `isOurs`: no other process has taken the run's folder over. */
+  /** `isOurs`: no other process has taken over the run's folder. */
   close: (options: { isOurs: boolean }) => void;
 }> {
   const { prepared: { config, folder, found, runId, key }, layersOfStages, startedMs: startedAtMs } = options;

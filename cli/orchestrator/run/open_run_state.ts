@@ -29,8 +29,8 @@ import type { PreparedRun } from "./prepare_run.ts";
 import { hasJournal, markedStep, type OpenJournal, openRunJournal } from "./recover_run.ts";
 import { type BegunAt, savedSummary } from "../../observe/run_summary.ts";
 
-const storedBlobs = 256; // of the largest size, at the same time
-const ownBlobs = 64; // of these, reserved for the hub: members cannot use up what it needs to end a round
+const storedBlobs = 256; // of the largest size, at once
+const ownBlobs = 64; // of these, reserved for the orchestrator, which needs them to end a round
 
 export interface OpenRunState {
   readonly store: LocalBlobStore;
@@ -66,13 +66,13 @@ export async function openRunState(options: OpenRunOptions): Promise<OpenRunStat
   const round = recovered?.state.round ?? found?.manifest.round ?? 0;
   for (const kept of await putAsideNewer({ folder: `${path}/checkpoints`, round })) {
     warn(
-      `A checkpoint is newer than round ${round}, from which the run resumes, and cannot be used: it is kept as '${kept}'`,
+      `A checkpoint newer than round ${round}, from which the run resumes, is unusable: it is kept as '${kept}'`,
     );
   }
   const { blobBytes } = config.limits;
   const onLost = ({ ref, why }: LostBlob) => {
     warn(
-      `Blob ${ref.hash} must be in the store unchanged: it is ${why}; it will be requested from the nodes that have it`,
+      `Blob ${ref.hash} in the store is ${why}; it will be requested from the nodes that have it`,
     );
     options.onLost?.(ref.hash);
   };
@@ -111,7 +111,7 @@ async function putBack(
   for (const hash of missing) {
     if (await store.find(blobHash(hash)) !== null) continue;
     const { round } = state.sources;
-    warn(`Blob ${hash} of round ${round} must be in the store: it is gone; a miner that has it will be asked for it`);
+    warn(`Blob ${hash} of round ${round} is missing from the store; it will be requested from a miner that has it`);
   }
 }
 
@@ -124,7 +124,7 @@ export interface OpenStorage extends OpenRunState {
   readonly hadJournal: boolean;
 }
 
-/** The journal first: its own lock refuses a second process before anything else is written to the folder. */
+/** The journal is opened first: its lock refuses a second process before anything else is written to the folder. */
 export async function openStorage(
   { limits, ...options }: OpenRunOptions & { limits: NetLimits },
 ): Promise<OpenStorage> {

@@ -74,7 +74,7 @@ async function mustBeOurs({ path, holdsRun }: RunPlace): Promise<void> {
   if (!holdsRun || await hasJournal(path) || isRunText(await readRunText(path))) return;
   if (await exists(`${path}/run.json`) || await exists(`${path}/checkpoints`)) return; // the file is only out of order
   throw new UserError(
-    `Cannot use '${path}' for a run as its run.toml is not one that iota wrote: a run writes its own settings there`,
+    `Cannot use '${path}' for a run: iota would overwrite its run.toml, which iota did not write`,
     { next: `Move the file: mv ${shellWords([`${path}/run.toml`, `${path}.toml`])}; then pass it with --config` },
   );
 }
@@ -113,9 +113,7 @@ async function settingsToGoOn(
     const problems = refused.map(({ path, from, to }) => ({
       path,
       origin: given.origins[path],
-      text: `Cannot change ${path} as it must stay ${tomlValue(from)} while the run lives: current value is ${
-        tomlValue(to)
-      }`,
+      text: `${path} must stay ${tomlValue(from)} for the whole run, and is now ${tomlValue(to)}`,
     }));
     const next = `Undo that change, or begin another run, not in ${advice}; ` +
       "or use --fresh, which puts the existing run aside";
@@ -134,7 +132,7 @@ async function mustHaveStepsLeft(
   const path = "train.steps";
   const { steps } = config.train;
   if (steps >= before.train.steps || steps > done) return;
-  const text = `Cannot change ${path} as the run has done ${plural(done, "step")} already: current value is ${steps}`;
+  const text = `${path} is ${steps}, but the run has already done ${plural(done, "step")}`;
   throw await settingsError([{ path, origin: given.origins[path], text }], {
     file,
     next: `Pass more than ${done}: the run now has --steps ${before.train.steps}`,
@@ -179,13 +177,13 @@ async function findRun({ output: { log } }: CommandContext, folder: string): Pro
   const saved = read === "damaged" ? null : read;
   const found = await latestCheckpoint(`${folder}/checkpoints`, (text) => log.warn(text), saved?.runId);
   if (saved !== null) return { saved, found, config: saved.config, runId: saved.runId };
-  const problem = `'${folder}/run.json' must say which run this is: it is ${read === null ? "missing" : "damaged"}`;
+  const problem = `'${folder}/run.json', which names the run, is ${read === null ? "missing" : "damaged"}`;
   if (found === null) {
-    throw new UserError(`Cannot resume as ${problem}, and there is no whole checkpoint that does`, {
+    throw new UserError(`Cannot resume: ${problem}, and there is no whole checkpoint that names it`, {
       next: "Restore the file from a copy, or begin another run in another folder; nothing was changed",
     });
   }
-  log.warn(`${problem}; the checkpoint '${found.folder}' says so instead`);
+  log.warn(`${problem}; the checkpoint '${found.folder}' names it instead`);
   return { saved: null, found, config: found.manifest.config, runId: found.manifest.runId };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Prepares what a planned run needs once its port is open: folder, files, text, the orchestrator's hotkey.
+ * Prepares a planned run once its port is open: folder, files, text, the orchestrator's hotkey.
  *
  * The text is read and checked before the first write, and all writes are made behind the folder's lock. A folder
  * with run.toml counts as a run, so that file is written last; if it is lost later, a start writes it again.
@@ -37,7 +37,7 @@ export async function mustHaveText(plan: TextPlan & Pick<RunPlan, "origins">): P
   await planText(plan);
 }
 
-/** Every size is made for the built-in text, so that this need not be cut and counted again. */
+/** Every size fits the built-in text, so that it need not be tokenized and counted again. */
 const suitsBySize = ({ config, origins }: Pick<RunPlan, "config" | "origins">): boolean =>
   config.data.corpus === "sotu" &&
   textSettings.every((path) => origins[path] === "size" || origins[path] === "default");
@@ -67,7 +67,7 @@ export async function takeRunFolder(
 }
 
 function changedMeanwhile(path: string): UserError {
-  return new UserError(`Cannot use '${path}' as another process has begun or resumed a run there in this moment`, {
+  return new UserError(`Another process has just begun or resumed a run in '${path}'`, {
     next: "Start again to resume that run, or choose another folder with --data DIR",
   });
 }
@@ -95,7 +95,7 @@ async function writeRun(
   const { folder: { path, isResumed }, config, origins, runId, changes } = plan;
   const { corpus } = config.data;
   const key = await openHubKey(context, plan);
-  if (changes.length > 0) refuseWhileHeld(path); // before it says that a running orchestrator's settings changed
+  if (changes.length > 0) refuseWhileHeld(path); // before reporting changed settings of a running orchestrator
   sayChanges(context, changes);
   const progress = openProgress(output, "turning the text into tokens", "characters");
   const dataset = await text.write((done, total) => progress.at(done, total)).finally(() => progress.close());

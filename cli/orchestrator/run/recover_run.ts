@@ -26,7 +26,7 @@ import { HubJournal, type OpenedJournal, type OpenHubJournal } from "../hub/jour
 const fileName = "journal.db";
 const fileNames = [fileName, `${fileName}-wal`, `${fileName}-shm`, markPath(fileName)];
 
-const journalBytes = 2 ** 30; // a snapshot and the events behind it take a small part of it
+const journalBytes = 2 ** 30; // a snapshot and the events after it take a small part of it
 
 export interface Progress {
   readonly round: number;
@@ -95,7 +95,7 @@ async function openOld(
   const hasLog = await exists(`${request.path}-wal`);
   const hasStored = checkpoint === null && (await checkpointNames(`${folder}/checkpoints`)).length > 0;
   if (!isThere && !hasLog && (mark !== null || hasStored)) {
-    throw new JournalError("damaged", `Cannot read the journal '${request.path}' as it is missing`);
+    throw new JournalError("damaged", `The journal '${request.path}' is missing`);
   }
   const opened = await open(request);
   const { journal, recovered } = opened;
@@ -139,7 +139,7 @@ async function startWithout(error: JournalError, options: RecoverOptions & { mar
   if (checkpoint !== null) return `the checkpoint of ${describe(checkpoint)}`;
   const isYoung = mark === null || mark === "damaged" || mark.round === 0;
   const hasCheckpoints = (await checkpointNames(`${folder}/checkpoints`)).length > 0;
-  if (error.code !== "foreign" && isYoung && !hasCheckpoints) return "step 0, as it had no checkpoint yet";
+  if (error.code !== "foreign" && isYoung && !hasCheckpoints) return "step 0: it had no checkpoint yet";
   const next = error.code === "foreign"
     ? "Continue with the version and the settings that wrote it until there is a checkpoint; nothing was changed"
     : "Restore the folder's journal or checkpoints from a copy, or begin another run in another folder; nothing was changed";
@@ -162,7 +162,7 @@ function isNewer(a: Progress, b: Progress): boolean {
 }
 
 function emptyJournal(path: string): JournalError {
-  return new JournalError("damaged", `Cannot read the journal '${path}' as it must have a state: it is empty`);
+  return new JournalError("damaged", `The journal '${path}' is empty`);
 }
 
 /** The epoch stays, so that the next journal's is higher. Returns where the files are now. */
@@ -200,7 +200,7 @@ export function userError(error: JournalError, folder: string): UserError {
   const next = error.code === "locked"
     ? "Stop the other orchestrator first, or choose another folder with --data DIR"
     : error.code === "fenced"
-    ? "This process has stopped and the run goes on in the other one; start it here again only when that one has ended"
+    ? "This process has stopped, and the run continues in the other one; start it here again only after that one has ended"
     : `Make room or repair the folder, then resume the run with --data ${shellWord(folder)}`;
   return new UserError(error.message, { next, cause: error });
 }

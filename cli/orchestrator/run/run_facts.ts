@@ -1,4 +1,4 @@
-/** What a view is told of a run by the process that runs it: what the run is, and where it is taken up. */
+/** What the running process tells a view about the run: its identity, and where it resumes. */
 
 import type { RunConfig } from "../../../core/config/config.ts";
 import { modelParameters } from "../../../core/model/shape.ts";
@@ -41,7 +41,7 @@ export function takenUp(
  */
 export function lostText(
   { hadJournal, recordedStep, toldStep, begun: { step }, folder: { path, isResumed } }: {
-    readonly hadJournal: boolean; // then its recovery reports what is lost
+    readonly hadJournal: boolean; // then its recovery reports the loss
     readonly recordedStep: number | null;
     readonly toldStep: number | null;
     readonly begun: { readonly step: number };
@@ -49,7 +49,7 @@ export function lostText(
   },
 ): string | null {
   if (hadJournal || !isResumed) return null;
-  const next = "stop, put the journal and the checkpoints back from a copy, and start again";
+  const next = "stop, restore the journal and the checkpoints from a copy, and start again";
   const isUntold = recordedStep === null && toldStep === null;
   if (isUntold && step === 0) {
     return `'${path}' has a run's settings, but no journal, no checkpoint and no record of it: it begins at step 0; ` +

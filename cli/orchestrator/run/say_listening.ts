@@ -1,4 +1,4 @@
-/** What an orchestrator prints once its port is open: the dashboard, the join line, and what may prevent joining. */
+/** What an orchestrator prints once its port is open: the dashboard, the join line, and obstacles to joining. */
 
 import { parseEndpoints } from "../../../chain/subtensor/connection/endpoints.ts";
 import type { NamedChain } from "../../terminal/options/named_chain.ts";
@@ -16,10 +16,10 @@ import { servedCertificate } from "../../files/tls_files.ts";
 export interface OpenPort {
   readonly place: Omit<HubPlace, "host" | "ports" | "urlAt">;
   readonly at: ServedAt;
-  readonly saved: Pick<SavedRun, "host" | "port"> | null; // where a resumed run was served before
+  readonly saved: Pick<SavedRun, "host" | "port"> | null; // the former address of a resumed run
   readonly invite: Invite;
   readonly chain: NamedChain; // where nodes find its new address, unless its network is "none"
-  readonly miners: number; // for which the run waits
+  readonly miners: number; // that the run waits for
 }
 
 export function sayWhere(
@@ -81,8 +81,8 @@ export function sayListening(output: Output, port: OpenPort): void {
   }
   if (!certificate.names(url)) {
     output.log.warn(
-      `Nodes will refuse the certificate as it must name ${new URL(url).hostname}: create one that does ` +
-        "(iota help orchestrate), or pass an address that it names with --public-address",
+      `Nodes will refuse the certificate, which does not name ${new URL(url).hostname}: create one that does ` +
+        "(iota help orchestrate), or pass an address in it with --public-address",
     );
   }
 }
@@ -108,15 +108,15 @@ function sayMoved(output: Output, { place, at, saved, invite: { socket: url }, c
   const look = `look for this run at ${former}, not at ${url}`;
   if (chain.network !== "none") {
     const others = "those that found it on the chain follow the new announcement";
-    return output.line(`Nodes that were given an address ${look}: start those again with the line below; ${others}`);
+    return output.line(`Nodes that joined by address ${look}: restart them with the line below; ${others}`);
   }
   const isSameAddress = new URL(former).host === new URL(url).host; // then only TLS has changed
   const back = shellWords(["--host", String(saved.host), "--port", String(saved.port)]);
   output.log.warn(
     `Nodes that joined before ${look}: ${
       isSameAddress
-        ? "start them again with the line below"
-        : `to be found there again, stop it and start it with ${back}`
+        ? "restart them with the line below"
+        : `to return to that address, stop it and start it with ${back}`
     }`,
   );
 }

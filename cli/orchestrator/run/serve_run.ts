@@ -36,9 +36,7 @@ export function serveRun({ output }: CommandContext, parts: ServedParts): void {
     self,
     verify: verifySignature,
     admit: (node) =>
-      node === self || role.isMember(node)
-        ? null
-        : fault("notAdmitted", "Cannot use blobs as the node must be in the run"),
+      node === self || role.isMember(node) ? null : fault("notAdmitted", "Only nodes of this run may use its blobs"),
     tickets,
     limits,
     timers: systemTimers,

@@ -61,7 +61,7 @@ export const nodeOptions: readonly OptionSpec[] = [
     kind: "string",
     placeholder: "ADDRESS",
     defaultText: "the announced one, or the one met at that address before",
-    doc: "accept only the orchestrator with this hotkey",
+    doc: "accept only the orchestrator (hub) with this hotkey",
   },
   {
     name: "run",

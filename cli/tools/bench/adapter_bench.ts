@@ -1,9 +1,9 @@
 /**
- * `iota bench adapter`: what a device can do at most and what its use costs: limits, multiply-adds, copies, dispatches, and how
- * long a stage's kernels take to compile, cold and warm.
+ * `iota bench adapter`: a device's limits and costs: multiply-adds, copies, dispatches, and how long a stage's kernels
+ * take to compile, cold and warm.
  *
- * Cold and warm are two processes that open the same stage, the second with the shaders that the first left in a folder of
- * their own. Drivers that keep shaders elsewhere (Metal, DX12) may be warm at once.
+ * Cold and warm are two processes that open the same stage, the second with the shaders that the first left in a
+ * temporary folder. Drivers that keep shaders elsewhere (Metal, DX12) may be warm at once.
  */
 
 import { resolveConfig } from "../../../core/settings/parse.ts";

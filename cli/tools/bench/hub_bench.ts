@@ -1,9 +1,9 @@
 /**
  * `iota bench hub`: how many miners of each size an orchestrator on this machine could carry.
  *
- * Wires pass through the orchestrator, so the bytes that it relays a second are its limit. They are measured between two processes,
- * with every event in the journal, and divided by what a miner of 10 TFLOP/s sends and receives. Out of scope: this machine's own
- * line to the internet, which is usually slower, and the parts of the cost (`lab bench hub`).
+ * Wires pass through the orchestrator, so its relay rate is its limit. The rate is measured between two processes, with
+ * every event in the journal, and divided by what a miner of 10 TFLOP/s sends and receives. Out of scope: this
+ * machine's internet connection, which is usually slower, and the parts of the cost (`lab bench hub`).
  */
 
 import { resolveConfig } from "../../../core/settings/parse.ts";
@@ -47,7 +47,7 @@ export async function runHubBench(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** Smaller models wait for links: nobody would give them so many miners. */
+/** Smaller models are bound by their links: nobody would give them so many miners. */
 const judgedSizes = sizeNames.slice(sizeNames.indexOf("100m"));
 
 /** By what the stages' replicas send and receive in a round, on average. */

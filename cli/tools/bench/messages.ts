@@ -1,8 +1,9 @@
 /**
- * Small messages from the hub to a node and back, at full rate: `runTask` without segments, answered by `taskDone`.
+ * Small messages from the orchestrator to a node and back, at full rate: `runTask` without segments, answered by
+ * `taskDone`.
  *
- * In memory both ends share this process, so a turn is the whole cost of our own code, four times over: encode and decode on
- * each side. Over sockets it is `measureRelay`'s world with nothing to carry.
+ * In memory both ends share this process, so a turn is the whole cost of our own code, four times over: encode and
+ * decode on each side. Over sockets it is `measureRelay`'s world without payload.
  */
 
 import { randomBytes } from "node:crypto";
@@ -24,7 +25,7 @@ import { aborted } from "./peer_processes.ts";
 import { sampleTask } from "./relay.ts";
 
 const turnsAtOnce = 64;
-const noticeMs = 100; // between looks for Ctrl-C, which does not get through while messages follow one another
+const noticeMs = 100; // between checks for Ctrl-C, which is not noticed while messages follow one another
 
 export async function measureMessages(seconds: number, signal: AbortSignal): Promise<Measured> {
   const meter = new Meter(seconds);
@@ -67,7 +68,7 @@ export async function measureMessages(seconds: number, signal: AbortSignal): Pro
     read: readHubMessage,
     onEvent: (event) => {
       if (event.type !== "message") return;
-      assert(event.message.type === "runTask", "The hub sends tasks only");
+      assert(event.message.type === "runTask", "the orchestrator sends only tasks");
       node.send({ type: "taskDone", task: event.message.task, losses: null, computeMs: 12 });
     },
   }, createLoopback((wire) => hub.accept(wire)));

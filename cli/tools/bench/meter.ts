@@ -1,8 +1,8 @@
 /**
- * Counts work that arrives by itself and reports its cost: after a warm-up, for a given number of seconds.
+ * Counts events and reports their cost: after a warm-up, for a given number of seconds.
  *
- * Owns: the clock of a measurement, the processor time and memory of this process. Uses no timers: it reads the clock when work
- * is counted, so nothing runs beside what is measured.
+ * Owns: the clock of a measurement, the processor time and memory of this process. Uses no timers: it reads the clock
+ * when work is counted, so that nothing runs beside what is measured.
  */
 
 import process from "node:process";
@@ -15,7 +15,7 @@ export interface Measured {
   readonly rssBytes: number;
 }
 
-const warmUpShare = 0.25; // of the seconds, before them
+const warmUpShare = 0.25; // of the seconds, before they start
 
 export class Meter {
   readonly done: Promise<Measured>;

@@ -2,7 +2,8 @@
  * The other end of a benchmark's link, in a process of its own: `iota bench peer SPEC`.
  *
  * A source answers each task with a segment, a sink answers each segment with a small result. Over `session` they are
- * production nodes, over `ws` bare sockets that move as many bytes. Runs until the hub closes the link or the process is ended.
+ * production nodes, over `ws` bare sockets that move as many bytes. Runs until the orchestrator closes the link or the
+ * process is ended.
  */
 
 import { randomBytes } from "node:crypto";
@@ -26,7 +27,7 @@ export interface PeerSpec {
 /** What our frame adds to one segment, for a fair comparison. */
 export const frameOverheadBytes = 128;
 
-/** Role of a node by its part, so that the hub can tell them apart. */
+/** A node's role by its part, so that the orchestrator can distinguish them. */
 export const roleOfPart = { source: "miner", sink: "validator" } as const;
 
 export function runPeer(text: string): Promise<number> {

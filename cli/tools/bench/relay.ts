@@ -1,10 +1,11 @@
 /**
- * Segments from one node through the hub to another, as the orchestrator relays wires: a message with a segment in, a message
- * with the same segment attached out. Each turn is hub → source → hub → sink → hub, and counts when the sink's answer is back.
+ * Segments from one node through the orchestrator to another, as in a relay of wires: a message with a segment in, a
+ * message with the same segment out. Each turn is orchestrator → source → orchestrator → sink → orchestrator, and
+ * counts when the sink's answer is back.
  *
- * Owns: the hub's side, with our session layer (`session`, which hashes every segment for its MAC; "hashed" also holds them by
- * hash as the orchestrator does, "journaled" makes each one's event durable before it goes on) and with the bare WebSocket
- * library (`ws`): the limit on this machine. The ends are processes of their own.
+ * Owns: the orchestrator's side, with our session layer (`session`, which hashes every segment for its MAC; "hashed"
+ * also holds them by hash as the orchestrator does, "journaled" makes each one's event durable before it continues) and
+ * with the bare WebSocket library (`ws`): the limit on this machine. Each end is a process.
  */
 
 import { createServer } from "node:http";

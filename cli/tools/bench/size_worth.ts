@@ -1,9 +1,10 @@
 /**
- * What a device can do for a model of each size: which of its stages it can hold, and how many tokens a second pass through one.
+ * What a device can do for a model of each size: which of its stages it can hold, and how many tokens a second pass
+ * through one.
  *
- * The head stage of small sizes is measured: microbatches forward and backward, as a miner computes them. Larger ones are
- * estimated from the FLOPs of their slowest stage at the speed of the largest that was measured; products of larger matrices
- * are rather faster. Out of scope: the plan itself (gpu/stage_plan.ts).
+ * The head stage of small sizes is measured: microbatches forward and backward, as a miner computes them. Larger ones
+ * are estimated from the FLOPs of their slowest stage at the speed of the largest measured one, which is conservative:
+ * larger matrix products are rather faster. Out of scope: the plan itself (gpu/stage_plan.ts).
  */
 
 import { wireBytes } from "../../../core/codec/wire.ts";
@@ -28,7 +29,7 @@ export interface SizeWorth {
   readonly fitsWithStages: number | null;
   readonly tokensPerSecond: number | null; // through its slowest stage; null: it holds none
   readonly isMeasured: boolean;
-  /** Of one trained token through a stage in the middle, at most: received and sent. */
+  /** Received and sent per trained token by a middle stage, at most. */
   readonly linkBytesPerToken: number;
 }
 
@@ -45,7 +46,7 @@ const longestMicrobatchMs = 3000; // a larger one is estimated
 const mostMeasuredBytes = 2 ** 31; // of a stage: what a GPU has free is unknown
 const usedMs = 1500; // of each measured size, at least one microbatch
 
-/** Sizes in ascending order, each as it is known. */
+/** Sizes in ascending order, each yielded when it is known. */
 export async function* worthOfSizes(
   { worker, adapter, memory, signal }: Worth,
   sizes: readonly SizeName[] = judgedSizes,

@@ -1,4 +1,7 @@
-/** Refuses benchmarks that do not exist, and words and options that the chosen one does not take, with those that do. */
+/**
+ * Refuses unknown benchmarks, and words and options that the chosen one does not take; the message lists those it
+ * takes.
+ */
 
 import { closest } from "../../terminal/options/args.ts";
 import type { CommandContext, OptionSpec } from "../../terminal/command.ts";
@@ -10,7 +13,7 @@ export function unknownName(kind: string, given: { name: string; known: readonly
   const guess = closest(name, known);
   const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
   return new UsageError(
-    `Cannot run bench as its ${kind} must be one of ${known.join(", ")}: current value is '${printable(name)}'${meant}`,
+    `There is no ${kind} '${printable(name)}', only ${known.join(", ")}${meant}`,
     { next: "See the list with --help" },
   );
 }
@@ -33,7 +36,7 @@ export function refuseIgnored(
     : `${name} ${part}`;
   const hasParts = Object.keys(takers).some((taker) => taker.startsWith(`${name} `));
   if (part !== undefined && !hasParts) {
-    throw new UsageError(`Cannot use '${printable(part)}' with bench ${name}: it has no parts`, {
+    throw new UsageError(`Bench ${name} has no part '${printable(part)}'`, {
       next: `Leave it out: ${program} bench ${name}`,
     });
   }
@@ -42,7 +45,7 @@ export function refuseIgnored(
   if (ignored === undefined) return;
   const others = Object.keys(takers).filter((taker) => takers[taker]?.includes(ignored.name)).map(commandOf);
   throw new UsageError(
-    `Cannot use --${ignored.name} with ${commandOf(words)} as only these take it: ${others.join(", ")}`,
+    `--${ignored.name} does not apply to ${commandOf(words)}, only to ${others.join(", ")}`,
     { next: `Leave it out: ${program} bench${words === "" ? "" : ` ${words}`}` },
   );
 }

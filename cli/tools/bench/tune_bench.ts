@@ -31,7 +31,7 @@ export async function runTune(context: CommandContext): Promise<number> {
       (isSoftware ? softwareSize : hardwareSize);
     const tuning = await worker.tune({ shapes: shapesOf(size) });
     if (tuning === null) {
-      throw new UserError(`Cannot tune ${adapter} as its kernels must have settings: they have none`, {
+      throw new UserError(`Cannot tune ${adapter}: its kernels have no settings`, {
         next: "Tune a GPU: --device gpu, or a software driver: --device software",
       });
     }
@@ -63,11 +63,11 @@ function sizeOf(text: string | undefined): SizeName | undefined {
   if (text === undefined) return undefined;
   if (isSizeName(text)) return text;
   throw new UserError(
-    `Cannot tune for '${text}' as the size must be one of ${sizeNames.join(", ")}: it is none of them`,
+    `There is no size '${text}', only ${sizeNames.join(", ")}`,
   );
 }
 
-/** The products of attention's ends, of the feed-forward layer, and of its way back. */
+/** The products at both ends of attention, and the two of the feed-forward layer. */
 function shapesOf(size: SizeName): LinearSizes[] {
   const resolved = resolveConfig({ size, overrides: {} });
   if (!resolved.ok) throw new Error(`size ${size} must be a configuration`);

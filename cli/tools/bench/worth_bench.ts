@@ -1,9 +1,9 @@
 /**
- * `iota bench` by itself: within a minute, what a machine is worth to a run. The table of sizes, and its link to a hub if one is
- * named.
+ * `iota bench` by itself: within a minute, what a machine is worth to a run. The table of sizes, and its link to an
+ * orchestrator if one is named.
  *
- * A hub shows strangers its status and nothing else, so of the link only the round trip is measured; for the rest the table says
- * what each size would need at the speed of this device.
+ * An orchestrator answers strangers only with its status, so only the link's round trip is measured; the table has the
+ * bandwidth that each size would need at the speed of this device.
  */
 
 import type { CommandContext } from "../../terminal/command.ts";
@@ -108,12 +108,15 @@ interface Link {
 
 async function linkTo(url: string | undefined, authorityFile: string | undefined): Promise<Link> {
   if (url === undefined) {
-    const reason = "no hub is named: --orchestrator URL";
+    const reason = "no orchestrator is named: --orchestrator URL";
     return { words: `The link was not measured: ${reason}`, facts: { skipped: reason } };
   }
   const { verdict } = await probeHub({
     ...{ url, isNamed: true, deadlineMs: hubDeadlineMs },
     trust: hubTrust(authorityFile),
   });
-  return { words: `The hub: ${verdict.text}`, facts: { level: verdict.level, text: verdict.text, ...verdict.facts } };
+  return {
+    words: `The orchestrator: ${verdict.text}`,
+    facts: { level: verdict.level, text: verdict.text, ...verdict.facts },
+  };
 }

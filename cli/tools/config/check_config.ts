@@ -1,8 +1,8 @@
 /**
  * `iota config check FILE`: reports all problems of a file at once, each with its line. Exit code 1 if there are any.
  *
- * The files that it names are checked as its command would, from the current folder. Owns: the two kinds of files, a
- * run's settings and a node's options, and for the latter, inferring the command if --for is absent.
+ * The files that it names are checked as its command would, from the current folder. Owns: telling a run's settings
+ * from a node's options, and for the latter, inferring the command if --for is absent.
  */
 
 import { present } from "../../../core/assert.ts";
@@ -19,7 +19,7 @@ import { namedFileProblems, walletNote } from "./named_files.ts";
 
 export interface CheckedFile {
   readonly purpose: FilePurpose;
-  readonly problems: readonly string[]; // "run.toml:3: Cannot …"
+  readonly problems: readonly string[]; // "run.toml:3: …"
   readonly note?: string | null; // what is still missing before a start
   readonly isEmpty?: boolean;
 }
@@ -27,7 +27,7 @@ export interface CheckedFile {
 export async function checkConfig(context: CommandContext): Promise<number> {
   const { output, options, environment, positionals: [typed] } = context;
   if (typed === undefined) {
-    throw new UsageError("Cannot check a configuration as its FILE must be given: it is missing", {
+    throw new UsageError("The FILE to check is missing", {
       next: `Type: iota config check ${shellWord(options.text("config") ?? "run.toml")}`,
     });
   }
@@ -92,10 +92,10 @@ export async function problemsOf(
     const problems = optionProblems(file, options).map(({ line, text }) => `${file.path}:${line}: ${text}`);
     return { purpose, problems };
   }));
-  return checked.toSorted((a, b) => a.problems.length - b.problems.length)[0]!; // the command that it fits best
+  return checked.toSorted((a, b) => a.problems.length - b.problems.length)[0]!; // the best fitting command
 }
 
-/** Whether a text that we generated passes the check. */
+/** Whether a generated text passes the check. */
 export async function isRight(
   text: string,
   { purpose, commands }: { purpose: FilePurpose; commands: CommandTable },

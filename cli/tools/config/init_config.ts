@@ -28,10 +28,10 @@ export async function initConfig(context: CommandContext, nowMs = systemTimers.n
   const { options, output, positionals } = context;
   const purpose = purposeOf(context) ?? "run";
   if (purpose !== "run" && options.given("size")) {
-    throw new UsageError("Cannot use --size with a node's file as the run decides it", { next: "Leave it out" });
+    throw new UsageError("--size does not apply to a node's file: the run decides it", { next: "Leave it out" });
   }
   if (positionals[0] === "-") {
-    throw new UsageError("Cannot write to '-' as this command makes a file", {
+    throw new UsageError("This command writes a file, not standard output", {
       next: "Name it: iota config init run.toml; to see the settings: iota config show",
     });
   }
@@ -40,7 +40,7 @@ export async function initConfig(context: CommandContext, nowMs = systemTimers.n
     : (purpose === "run" ? "run.toml" : `${purpose}.toml`);
   const isThere = await attempting({ action: "look for the file", value: path }, () => exists(path));
   if (isThere && !options.flag("force")) {
-    throw new UserError(`Cannot write '${path}' as no file of that name may exist`, {
+    throw new UserError(`'${path}' already exists`, {
       next: "Pass another name, or replace it: --force",
     });
   }
@@ -56,7 +56,7 @@ export async function initConfig(context: CommandContext, nowMs = systemTimers.n
   return 0;
 }
 
-/** The file lies where the command line says, so another --data would change nothing. */
+/** The command line names the file's folder, so another --data would change nothing. */
 export function withoutData(error: unknown): unknown {
   if (!(error instanceof UserError) || error.next?.includes("--data") !== true) return error;
   return new UserError(error.message, { next: "Name a file in a folder on another disk", cause: error.cause });
@@ -93,7 +93,7 @@ export function runFileText(config: RunConfig): string {
     const setting = `${path.slice(path.indexOf(".") + 1)} = ${tomlValue(valueAt(config, path))}`;
     lines.push(commented(active.includes(path) ? setting : `# ${setting}`, meaningOf(path)));
   }
-  lines.push("", `[${hubTable}]`);
+  lines.push("", `[${hubTable}]  # the options of iota orchestrate`);
   for (const spec of hubOptions) lines.push(commented(`# ${settingName(spec)} = ${sampleOf(spec)}`, spec.doc));
   return `${lines.join("\n")}\n`;
 }

@@ -1,6 +1,6 @@
 /**
  * Checks the files that a settings file names, as its command will: training text, certificates and keys, the log. A
- * wallet may still be made, so a missing one is a note.
+ * wallet may still be created, so a missing one is a note.
  *
  * Relative paths start at the current folder; the messages show the full path.
  */
@@ -38,7 +38,7 @@ export async function namedFileProblems(
   return [...await textProblems(table, environment), ...await hubFileProblems(table, context), ...ofLog];
 }
 
-/** As a start finds them, once the settings are right. Before, only whether the text can be read. */
+/** As a start checks them, once the settings are valid. Before that, only whether the text can be read. */
 async function textProblems(table: ConfigFile["table"], environment: Environment): Promise<Problem[]> {
   const file = expandCorpus(table, environment);
   const corpus = corpusOf(file);
@@ -48,9 +48,9 @@ async function textProblems(table: ConfigFile["table"], environment: Environment
   return corpus === null ? [] : await problemOf("data.corpus", () => readCorpus(corpus));
 }
 
-const noFolder = "/nonexistent"; // a run that has not begun has no text of its own
+const noFolder = "/nonexistent"; // a run that has not begun has no stored text
 
-/** What is still missing before a start, although nothing is wrong with the file; null: nothing. */
+/** What is still missing before a start, although the file is valid; null: nothing. */
 export async function walletNote(
   { table }: ConfigFile,
   { purpose, context }: { purpose: FilePurpose; context: CommandContext },

@@ -72,7 +72,7 @@ interface ConfigLine {
   readonly comment: string;
 }
 
-/** The [hub] table: what the file sets, and with --changed nothing else. */
+/** The [hub] table: what the file sets, and unless --changed the defaults. */
 function hubSettings(file: ConfigFile | null, { onlyChosen }: { onlyChosen: boolean }): HubSetting[] {
   const set = hubPart(file?.table ?? {});
   return hubOptions.filter((spec) => !onlyChosen || set.has(spec)).map((spec) => {

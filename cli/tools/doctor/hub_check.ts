@@ -1,5 +1,5 @@
 /**
- * Checks whether an orchestrator is reachable in the same way as for a node: its port over HTTP, then over WebSocket.
+ * Checks whether an orchestrator is reachable as it would be for a node: its port over HTTP, then over WebSocket.
  *
  * Owns: one probe whose answers both this check and the clock check use. The second step detects proxies that pass
  * pages but not sockets. No hello is sent, so no node is admitted. Foreign answers are read up to a limit and sanitised
@@ -126,7 +126,7 @@ async function refusalOfSocket(url: string, { signal, trust }: Way): Promise<str
   const { promise, resolve } = Promise.withResolvers<string | null>();
   const socket = trust.dial(url, {
     opened: () => resolve(null),
-    frame: () => {}, // a hub's challenge, which stays unanswered
+    frame: () => {}, // the orchestrator's challenge, which stays unanswered
     closed: (reason) => resolve(reason),
   });
   signal.addEventListener("abort", () => resolve("no answer in time"), { once: true });
@@ -135,13 +135,13 @@ async function refusalOfSocket(url: string, { signal, trust }: Way): Promise<str
   return refusal;
 }
 
-/** Through which proxy. */
+/** The proxy used, if any. */
 function wayText(url: string): string {
   const choice = outbound().choose(url);
   return choice.type === "proxy" ? ` through the proxy ${choice.proxy.shown} (${choice.proxy.variable})` : "";
 }
 
-/** A connection that needs a proxy fails in this way too, when the variable that names it is for other addresses. */
+/** A connection that needs a proxy fails the same way when the variables for it are not set. */
 function unusedProxyText(url: string): string {
   const unused = outbound().unusedFor(url);
   if (unused.length === 0) return "";

@@ -181,13 +181,13 @@ function chosen(checks: readonly Check[], skip: string | undefined): Check[] {
     if (known.includes(name)) continue;
     const guess = closest(name, known);
     const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
-    throw new UsageError(`Cannot skip '${name}' as there is no such check${meant}`, {
+    throw new UsageError(`There is no check '${name}'${meant}`, {
       next: `The checks are ${known.join(", ")}`,
     });
   }
   const rest = checks.filter(({ name }) => !left.includes(name));
   if (rest.length > 0) return rest;
-  throw new UsageError("Cannot skip every check as nothing would be left to check", { next: "Leave --skip out" });
+  throw new UsageError("--skip names every check", { next: "Leave --skip out" });
 }
 
 /** Findings as text: a mark, a name, the message, and below it the next step. Pure. */

@@ -1,8 +1,10 @@
 /**
- * What a miner sends and receives in a round, on paper: wires, its merge, and what audits ask of it; and the links for that.
+ * Estimates what a miner sends and receives in a round: wires, its merge, and what audits request; and the bandwidth
+ * for that.
  *
- * Rounds of the most steps, every replica at work, nothing repeated. Payloads are those of random values, as their bytes may
- * depend on the values. Out of scope: validators, newcomers and checkpoints, which cost no miner something in every round.
+ * Assumes rounds of the most steps, every replica at work, no retries. Payloads are those of random values, as their
+ * bytes may depend on the values. Out of scope: validators, newcomers and checkpoints, which cost no miner something in
+ * every round.
  */
 
 import { present } from "../../../core/assert.ts";
@@ -88,7 +90,10 @@ interface MergeOf {
   readonly perValue: PerValue;
 }
 
-/** A payload up and the mean down; where replicas average, two do so for every slice: they read the others' and send the mean. */
+/**
+ * A payload up and the mean down; where replicas average, two do so for every slice: they read the others' and send the
+ * mean.
+ */
 function mergeBytes(config: RunConfig, { stageFloats, stage, perValue }: MergeOf): BothWays {
   const { replicas } = config.swarm;
   const floats = present(stageFloats[stage], "every stage has a length");
@@ -103,9 +108,9 @@ function mergeBytes(config: RunConfig, { stageFloats, stage, perValue }: MergeOf
 export interface Links {
   /** Mbit/s for each TFLOP/s that the miner computes. Wires alone, in the busier direction. */
   readonly wires: number;
-  /** With what audits ask for, beside training. */
+  /** Including what audits request beside training. */
   readonly training: number;
-  /** For merges, whose parts come one after another, to take no more than their share of the time. */
+  /** For merges, whose parts run one after another, to stay within their share of the time. */
   readonly merging: number;
 }
 

@@ -58,14 +58,14 @@ export const realMachine: Machine = {
   remove: realDisk.remove,
 };
 
-/** A program that is not on the PATH when rights are given up cannot be allowed by name. */
+/** A program that is not on the PATH when rights are dropped cannot be allowed by name. */
 const isUnknownProgram = (error: unknown): boolean => error instanceof Deno.errors.NotCapable;
 
 function serviceManager(environment: Environment): ServiceManager {
   const home = homeFolder(environment);
   if (environment.system === "linux") return systemd(environment.get("XDG_CONFIG_HOME") ?? `${home}/.config`);
   if (environment.system === "darwin") return launchd(home);
-  throw new UserError("Cannot install a service as the system must be Linux or macOS: it is Windows", {
+  throw new UserError("Services need Linux or macOS", {
     next: "Use the Task Scheduler: a task at log-on that starts iota and restarts it when it ends",
   });
 }
@@ -162,7 +162,7 @@ async function tell(
     const mayFail = line.includes("unload"); // for an agent that was not loaded
     if (ran === null || (ran.code !== 0 && !mayFail)) {
       throw new UserError(
-        `Cannot continue as '${line.join(" ")}' must succeed: ${ran?.text.trim() ?? "it is missing"}`,
+        `'${line.join(" ")}' failed: ${ran?.text.trim() ?? "there is no such program"}`,
         {
           next: "Fix that and run the command yourself; the service's file has been written",
         },

@@ -66,16 +66,16 @@ export async function planService(context: CommandContext): Promise<ServicePlan>
 /** `service install` would take it itself, and the service would start without it. */
 function mustComeBehind({ options }: CommandContext): void {
   if (!options.given("data")) return;
-  throw new UsageError("--data belongs to the service's role, and stands before its name", {
+  throw new UsageError("--data must come after the service's role", {
     next: "Type it behind the role: iota service install -- ROLE --data DIR",
   });
 }
 
 async function roleCommand(role: string | undefined, { commands }: CommandContext): Promise<Command> {
   if (role !== undefined && serviceRoles.includes(role)) return await present(commands[role], "a role is a command")();
-  const value = role === undefined ? "it is missing" : `current value is '${role}'`;
+  const value = role === undefined ? "none is given" : `it is '${role}'`;
   throw new UsageError(
-    `Cannot install a service as its command must be one of ${serviceRoles.join(", ")}: ${value}`,
+    `A service's command must be one of ${serviceRoles.join(", ")}; ${value}`,
     { next: "For example: iota service install -- miner --orchestrator wss://run.example --wallet hot" },
   );
 }
@@ -95,7 +95,7 @@ async function mustStart(context: CommandContext, command: Command): Promise<voi
   }
   if (context.options.flag("fresh")) {
     throw new UsageError(
-      "Cannot install a service with --fresh as every start would put the run aside and begin another",
+      "A service with --fresh would put its run aside and begin another at every start",
       {
         next: "Leave it out: the service begins the run and resumes it at every later start",
       },
@@ -122,7 +122,7 @@ function mustLeaveHome(folder: string, home: string): void {
   );
 }
 
-/** The wallet may still be made, but until then every start fails. */
+/** The wallet may still be created, but until then every start fails. */
 async function warnWithoutKey(context: CommandContext): Promise<void> {
   const { findHotkey, missingHotkey } = await import("../../terminal/options/wallet_options.ts");
   const missing = await missingHotkey(await findHotkey(context, context.options.text("wallet") ?? "default"));
@@ -133,7 +133,7 @@ async function warnWithoutKey(context: CommandContext): Promise<void> {
 export function serviceName(text: string): string {
   if (/^[a-z0-9][a-z0-9-]{0,60}$/.test(text)) return text.startsWith("iota-") ? text : `iota-${text}`;
   throw new UsageError(
-    `Cannot use --name as it must consist of lower-case letters, digits and dashes: current value is '${text}'`,
+    `--name must consist of lower-case letters, digits and dashes, and is '${text}'`,
     { next: "For example: --name second-miner" },
   );
 }

@@ -1,10 +1,11 @@
 /**
- * The audits that wait for a validator, in order, indexed so that finding one for a given validator does not scan them all.
+ * The audits that wait for a validator, in order, indexed so that finding one for a given validator does not scan them
+ * all.
  *
- * Owns the order (passed-on requests first, then oldest first, then gradients) and the groups: requests of one round that the
- * same validators have tried are interchangeable to every other validator, so only the first of each group is examined. There
- * are as many groups as rounds with open audits, plus one for each set of validators that could not answer. Owns also how the
- * state of all audits begins. Out of scope: which validator is asked.
+ * Owns the order (reassigned requests first, then oldest first, then gradients) and the groups: requests of one round
+ * that the same validators have tried are interchangeable to every other validator, so only the first of each group is
+ * examined. There are as many groups as rounds with open audits, plus one for each set of validators that could not
+ * answer. Also owns the initial state of all audits. Out of scope: which validator is asked.
  */
 
 import { assert } from "../../assert.ts";
@@ -20,7 +21,10 @@ import {
   roundOf,
 } from "./audit_state.ts";
 
-/** A gradient drawn by chance takes as long as a miner's whole step: until somebody is asked for it, it delays nothing else. */
+/**
+ * A randomly sampled gradient takes as long as a miner's whole step: until a validator is asked for it, it delays
+ * nothing else.
+ */
 export const isPatient = (request: AuditRequest): boolean =>
   request.type === "gradient" && request.tried.length === 0 && !request.replay.isOdd;
 
@@ -41,7 +45,7 @@ export function addFirst(audit: AuditWork, request: AuditRequest): void {
   requeueAudit(audit.queue, request);
 }
 
-/** Queues a request ahead of all others: it has already waited. */
+/** Queues a request ahead of all others, because it has already waited. */
 export function requeueAudit(queue: AuditQueue, request: AuditRequest): void {
   enter(queue, { place: --queue.front, request });
 }
@@ -109,19 +113,19 @@ export function queuedAudits({ groups }: AuditQueue): AuditRequest[] {
 export function assertAuditQueue({ groups, size, front, back }: AuditQueue): void {
   let count = 0;
   for (const [key, group] of groups) {
-    assert(group.requests.length > 0, "A group of audits must not be empty");
+    assert(group.requests.length > 0, "a group of audits is not empty");
     for (const queued of group.requests) {
       const { place, request } = queued;
-      assert(keyOf(request) === key, `An audit of round ${roundOf(request)} must wait among its like`);
-      assert(place >= front && place < back, "An audit must have a place in the order");
-      assert(!inOrder(queued, group.requests[0]!), "The first of a group must come first");
+      assert(keyOf(request) === key, `an audit of round ${roundOf(request)} waits in its group`);
+      assert(place >= front && place < back, "an audit has a place in the order");
+      assert(!inOrder(queued, group.requests[0]!), "the first of a group comes first");
       count += 1;
     }
   }
-  assert(count === size, `Audits that wait must be ${count}: current value is ${size}`);
+  assert(count === size, `${count} audits wait, and ${size} are counted`);
 }
 
-/** Of a run that begins with parameters of this round. */
+/** For a run that begins with parameters of this round. */
 export const newAuditWork = (evaluated: AuditWork["evaluated"]): AuditWork => ({
   queue: newAuditQueue(),
   running: new Map(),

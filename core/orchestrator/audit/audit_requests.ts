@@ -1,10 +1,10 @@
 /**
  * Which validator gets which request, its deadline, and which validator gets it next.
  *
- * A request that was not answered in time goes to another validator, never twice to the same one. A validator that let a
- * deadline pass is asked again when no other is left, or once it has answered after all. As soon as one has been silent, those
- * that never answered are probed, all at once. So any number of silent validators costs a run one or two deadlines, not its
- * audits.
+ * A request without an answer in time goes to another validator, never twice to the same one. A validator that missed a
+ * deadline is asked again when no other is left, or once it has answered after all. As soon as one has been silent,
+ * those that never answered are probed, all at once. So any number of silent validators costs a run one or two
+ * deadlines, not its audits.
  */
 
 import { present } from "../../assert.ts";
@@ -33,7 +33,7 @@ import type { OrchestratorState, RoundSources } from "../state.ts";
 
 const firstPatience = 1; // times mergePhaseMs, until an answer has been measured
 const answerPatience = 8; // times the slowest answer to such a request
-const lasting = 0.9; // of the slowest answer, with each later one of its kind: who answers late once does not stretch all deadlines for good
+const lasting = 0.9; // of the slowest answer, per later one of its kind: one late answer must not stretch all deadlines
 const leastPatienceMs = 10_000;
 
 /** Where the stages of a round are loaded from; null if the round is over. */
@@ -42,7 +42,7 @@ export function sourcesOf(state: OrchestratorState, round: number): RoundSources
   return state.retired.find((sources) => sources.round === round) ?? null;
 }
 
-/** Gives free validators, drawn in secret, the first requests whose parameters can be fetched. */
+/** Gives free validators, sampled in secret, the first requests whose parameters can be fetched. */
 export function requestAudits(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { audit } = state;
   const groups = groupsOf(audit.queue, (round) => sourcesOf(state, round) !== null);
@@ -50,7 +50,7 @@ export function requestAudits(state: OrchestratorState, nowMs: number): Orchestr
   const { asked, unheard } = freeValidators(audit);
   const takers = groups.length === 0 ? [] : asked.filter((validator) => hasAuditFor(groups, validator));
   const effects: OrchestratorEffect[] = [];
-  for (const validator of shuffle(state.stream, takers)) { // drawn at random, or the fastest would judge every miner
+  for (const validator of shuffle(state.stream, takers)) { // in random order: the fastest must not judge every miner
     const request = takeAudit(audit.queue, { groups, validator });
     if (request !== null) effects.push(sendRequest(state, { validator, request, nowMs }));
   }
@@ -61,7 +61,7 @@ export function requestAudits(state: OrchestratorState, nowMs: number): Orchestr
   return effects;
 }
 
-/** `first`: the tasks of a gradient that this validator has repeated already. */
+/** `first`: the number of the gradient's tasks that this validator has already repeated. */
 export function sendRequest(
   state: OrchestratorState,
   { validator, request, first = 0, nowMs }: {
@@ -113,7 +113,7 @@ export function sendRequest(
   }, replayAttachments(replay));
 }
 
-/** What the answer to a request is about. `sources`: of its round. */
+/** The subject of the answer to a request. `sources`: of its round. */
 function subjectOf(request: AuditRequest, sources: readonly ParameterSource[]): Subject {
   switch (request.type) {
     case "evaluate":
@@ -132,13 +132,13 @@ function subjectOf(request: AuditRequest, sources: readonly ParameterSource[]): 
   }
 }
 
-/** What is repeated, as the miner did it. */
+/** The work to repeat, as the miner did it. */
 export function workOf({ task, input, gradient, output, losses }: ReplayTask): DoneWork {
   const hashOf = (ref: BlobRef | null) => ref?.hash ?? null;
   return { task, input: hashOf(input), gradient: hashOf(gradient), output: hashOf(output), losses };
 }
 
-/** Where a validator finds the model that it tries. `sources`: of the round. */
+/** Where a validator finds the model to evaluate. `sources`: of the round. */
 function trialSources(
   { stage, parameters }: TrialRequest,
   sources: readonly ParameterSource[],
@@ -148,7 +148,7 @@ function trialSources(
   );
 }
 
-/** Where the parameters are that the task was done with. `sources`: of its round. */
+/** Where the task's parameters are. `sources`: of its round. */
 export function replaySource(
   { stage, change }: ReplayTask | GradientReplay,
   sources: readonly ParameterSource[],
@@ -157,7 +157,7 @@ export function replaySource(
   return change === null ? from : { type: "moved", from, change };
 }
 
-/** The segments that repeating the task takes. */
+/** The segments needed to repeat the task. */
 export function replayAttachments(replay: ReplayTask): Attachment[] {
   const { microbatch, input, gradient, output } = replay;
   const attachments: Attachment[] = [input === null ? { type: "inputs", microbatch } : { type: "blob", ref: input }];
@@ -167,7 +167,10 @@ export function replayAttachments(replay: ReplayTask): Attachment[] {
   return attachments;
 }
 
-/** By the kind of request: an evaluation takes many times what a task does, and many answers for tasks would shorten its deadline. */
+/**
+ * By the kind of request: an evaluation takes many times as long as a task, and many answers for tasks would shorten
+ * its deadline.
+ */
 function patienceMs(state: OrchestratorState, { request, tasks }: Pick<RunningAudit, "request" | "tasks">): number {
   const slowestMs = state.audit.slowestMs.get(request.type);
   const longestMs = firstPatience * state.config.limits.mergePhaseMs;
@@ -184,7 +187,7 @@ export function endRunning(state: OrchestratorState, id: number): void {
   placeValidator(state, validator);
 }
 
-/** Ends this validator's running request, which the caller closes or passes on; null if the validator never had it. */
+/** Ends this validator's running request, which the caller closes or reassigns; null if the validator never had it. */
 export function takeRunning(
   state: OrchestratorState,
   { validator: node, request: id, nowMs }: { validator: NodeId; request: number; nowMs: number },
@@ -219,7 +222,7 @@ export function passOn(
 }
 
 /**
- * A running request whose deadline has passed, taken from its validator; null if it was answered. While there is no other
+ * A running request whose deadline has passed, taken from its validator; null if it was answered. If there is no other
  * validator to ask, this one keeps it: late is better than never.
  */
 export function takeLate(

@@ -1,6 +1,6 @@
 /**
- * What validators have been and will be asked, and what the hub repeats itself. Plain data. Invariant: `open` counts the
- * waiting and running requests, the refereed tasks and those whose parameters are awaited, of each round.
+ * Requests to validators, past and future, and the orchestrator's own repetitions. Plain data. Invariant: `open` counts
+ * the waiting and running requests, the arbitrated tasks and those whose parameters are awaited, of each round.
  */
 
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
@@ -8,7 +8,7 @@ import type { Evaluated, GradientRepeated, Replayed } from "../../protocol/audit
 import type { HeldReceipt, TaskReceipt } from "../../statements/receipt.ts";
 import type { Subject } from "../../statements/findings.ts";
 
-/** A task that validators repeat, with the parameters that its round began with or those that its miner showed. */
+/** A task that validators repeat, with the parameters at its round's start or those that its miner opened. */
 export interface ReplayTask {
   readonly round: number;
   readonly miner: NodeId;
@@ -18,11 +18,12 @@ export interface ReplayTask {
   readonly direction: Direction;
   readonly input: BlobRef | null; // null: token ids
   readonly gradient: BlobRef | null;
-  readonly output: BlobRef | null; // null: the only stage's turnaround, of which its losses are compared
+  readonly output: BlobRef | null; // null: the only stage's turnaround, whose losses are compared
   readonly losses: readonly number[] | null;
-  readonly change: BlobRef | null; // to the parameters its miner showed; null: those of the round, as it is a task of its first step
-  readonly signed: TaskReceipt | null; // its miner's word for it; null: it has given none
-  readonly then: ReplayTask | null; // a forward's backward by the same miner, for the validator that has just repeated the forward
+  readonly change: BlobRef | null; // to the opened parameters; null: those of the round, as for tasks of its first step
+  readonly signed: TaskReceipt | null; // its miner's signed receipt; null: none
+  /** The backward of this forward by the same miner, for the validator that repeated the forward. */
+  readonly then: ReplayTask | null;
 }
 
 /** One task of a gradient that validators recompute. */
@@ -32,58 +33,58 @@ export interface GradientTask {
   readonly gradient: BlobRef | null; // null: targets
 }
 
-/** The gradient that a miner confirmed for a step, with the tasks it is the sum of: gradient_audits.ts. */
+/** The gradient that a miner committed for a step, with the tasks it sums: gradient_audits.ts. */
 export interface GradientReplay {
   readonly round: number;
   readonly step: number;
   readonly miner: NodeId;
-  readonly task: TaskId; // the first of them, which names it
+  readonly task: TaskId; // the first of them, which names the gradient
   readonly stage: StageIndex;
   readonly direction: Direction;
-  readonly tasks: readonly GradientTask[]; // in the order in which the miner confirmed them
-  readonly squareSum: number; // as the miner confirmed it
+  readonly tasks: readonly GradientTask[]; // in the order in which the miner committed them
+  readonly squareSum: number; // as the miner committed it
   readonly least: number; // core/score/gradient_verdict.ts
-  readonly isOdd: boolean; // its norm was unlike its peers': step/gradient_norm.ts
-  readonly change: BlobRef | null; // to the parameters its miner showed; null: those of the round, as it is of its first step
-  readonly receipt: HeldReceipt | null; // its miner's word for the norm
+  readonly isOdd: boolean; // its norm was an outlier among its peers': step/gradient_norm.ts
+  readonly change: BlobRef | null; // to the opened parameters; null: those of the round, as for its first step
+  readonly receipt: HeldReceipt | null; // its miner's receipt for the norm
 }
 
-/** What a miner did and others repeat. */
+/** Work of a miner that others repeat. */
 export type AuditedWork =
   | { readonly type: "replay"; readonly replay: ReplayTask }
   | { readonly type: "gradient"; readonly replay: GradientReplay };
 
-/** Parameters that a miner is to show, and its tasks of that step: shown_states.ts. */
+/** Parameters that a miner was asked to open, and its tasks of that step: shown_states.ts. */
 export interface AwaitedState {
   readonly round: number;
   readonly step: number;
   readonly stage: StageIndex;
-  readonly assignment: number; // of the miner then
+  readonly assignment: number; // of the miner at that time
   readonly reach: number; // sum of the learning rates of the round's steps before it
   readonly sketchKey: number; // of the round
   readonly replays: readonly ReplayTask[];
   readonly gradient: GradientReplay | null;
-  change: BlobRef | null; // shown, and being checked
-  mayLeave: boolean; // the hub was down meanwhile: an upload may have ended with it
+  change: BlobRef | null; // opened, and being checked
+  mayLeave: boolean; // the orchestrator was down meanwhile, which may have ended an upload
 }
 
-/** From the round's start to parameters that a miner showed, or to where its payload leads. */
+/** The change from the round's start to opened parameters, or to the result of a payload. */
 export interface SketchedWay {
   readonly round: number;
-  readonly assignment: number; // of the miner then
+  readonly assignment: number; // of the miner at that time
   readonly reach: number; // sum of the learning rates of the round's steps before it
   readonly sketch: readonly number[];
 }
 
-/** What the hub keeps for the audits of a round's later steps. */
+/** Held by the orchestrator for the audits of a round's later steps. */
 export interface HeldForAudits {
   readonly wires: BlobRef[];
-  readonly states: BlobRef[]; // changes that were shown, in the store
+  readonly states: BlobRef[]; // opened changes, in the store
 }
 
 /**
- * `tried`: validators that are not asked again because they let its deadline pass or have answered. A probe only tests whether
- * a validator answers at all: its answer does not count, nothing waits for it, and `open` excludes it.
+ * `tried`: validators that are not asked again because they missed its deadline or have answered. A probe only tests
+ * whether a validator answers at all: its answer does not count, nothing waits for it, and `open` excludes it.
  */
 export type AuditRequest =
   | {
@@ -99,19 +100,19 @@ export type AuditRequest =
     readonly round: number;
     readonly stage: StageIndex;
     readonly node: NodeId | null; // whose payload; null: none, for comparison
-    readonly parameters: BlobRef | null; // in place of the stage's; null: those of the round
+    readonly parameters: BlobRef | null; // of the replaced stage; null: those of the round
     readonly answers: Evaluation[];
     readonly tried: NodeId[];
   };
 
-/** One of the models that a trial compares. */
+/** One of the models that a leave-one-in evaluation compares. */
 export interface TriedEnd {
   readonly node: NodeId | null; // null: the round's start
-  slices: readonly BlobRef[] | null; // of its payload, until its parameters are laid out
-  parameters: BlobRef | null; // then
+  slices: readonly BlobRef[] | null; // of its payload, until its parameters are computed
+  parameters: BlobRef | null; // from then on
   isAsked: boolean;
   loss: number | null; // null: not known yet
-  answers: readonly Evaluation[]; // that it follows from
+  answers: readonly Evaluation[]; // that the loss follows from
 }
 
 export interface PayloadTrial {
@@ -123,7 +124,7 @@ export interface PayloadTrial {
 
 export type RepetitionRequest = AuditedWork & {
   readonly tried: NodeId[];
-  readonly isSecond: boolean; // a validator has found it wrong, another one is to say the same
+  readonly isSecond: boolean; // a validator found it wrong; this request is for a second opinion
 };
 export type TrialRequest = Extract<AuditRequest, { type: "trial" }>;
 export type EvaluateRequest = Extract<AuditRequest, { type: "evaluate" }>;
@@ -131,7 +132,7 @@ export type EvaluateRequest = Extract<AuditRequest, { type: "evaluate" }>;
 /** A validator's evaluation of a round's parameters. */
 export interface Evaluation {
   readonly validator: NodeId;
-  readonly loss: number; // mean nats per token; Infinity: the output is not finite
+  readonly loss: number; // mean nats per token; Infinity: non-finite output
   readonly tokens: number;
   readonly signature: string;
 }
@@ -143,8 +144,8 @@ export interface RunningAudit {
   readonly validator: NodeId;
   readonly request: AuditRequest;
   readonly sentMs: number;
-  readonly first: number; // tasks of a gradient that this validator has repeated before
-  readonly tasks: number; // that it repeats now; 1 if it is no gradient
+  readonly first: number; // tasks of a gradient that this validator has already repeated
+  readonly tasks: number; // tasks of this part; 1 unless it is a gradient
   readonly subject: Subject; // of its answer
   answer: SignedAnswer | null; // whose signature is being checked: signed_answers.ts
 }
@@ -163,7 +164,7 @@ export const replayOf = (replay: ReplayTask): RepetitionRequest => repetitionOf(
 export const isRepetition = (request: AuditRequest): request is RepetitionRequest =>
   request.type === "replay" || request.type === "gradient";
 
-/** The segments that repeating it takes. */
+/** The segments needed to repeat it. */
 export function auditedRefs(work: AuditedWork): BlobRef[] {
   if (work.type === "gradient") {
     return work.replay.tasks.flatMap(({ input, gradient }) => [input, gradient]).filter((ref) => ref !== null);
@@ -191,7 +192,7 @@ export interface AuditGroup {
 export interface AuditQueue {
   readonly groups: Map<string, AuditGroup>; // by round and by the validators that tried them
   size: number; // requests in all groups
-  front: number; // place of the frontmost request ever passed on
+  front: number; // place of the frontmost reassigned request
   back: number; // place of the next new one
 }
 
@@ -199,14 +200,14 @@ export interface AuditQueue {
 export interface ValidatorPlaces {
   readonly heard: Set<NodeId>; // have answered before
   readonly unheard: Set<NodeId>; // never have
-  readonly silent: Set<NodeId>; // let their last deadline pass
-  readonly answering: Set<NodeId>; // all that are not silent, busy ones too
+  readonly silent: Set<NodeId>; // missed their last deadline
+  readonly answering: Set<NodeId>; // all that are not silent, including busy ones
 }
 
-/** A task or a gradient that the hub repeats, or will: referee.ts. */
+/** A task or a gradient that the orchestrator repeats, or will: referee.ts. */
 export type RefereedWork = AuditedWork & {
   readonly accusers: NodeId[]; // validators that found it wrong
-  isAsked: boolean; // the hub is at it
+  isAsked: boolean; // the orchestrator is repeating it
 };
 
 export interface AuditWork {
@@ -214,28 +215,28 @@ export interface AuditWork {
   readonly running: Map<number, RunningAudit>;
   readonly runningOf: Map<NodeId, number>; // by validator: its request
   readonly places: ValidatorPlaces;
-  readonly silent: Map<NodeId, number>; // validators that let a deadline pass, by request; asked when no other is left
+  readonly silent: Map<NodeId, number>; // validators that missed a deadline, by request; asked when no other is left
   readonly proven: Set<NodeId>; // validators that have answered
-  readonly slowestMs: Map<AuditRequest["type"], number>; // answer to each kind of request, less with each one since
+  readonly slowestMs: Map<AuditRequest["type"], number>; // answer to each kind of request, decaying with each later one
   readonly refereed: Map<string, RefereedWork>; // by referee.ts's keys, in the order in which they were found wrong
-  readonly leaves: Map<NodeId, number>; // how often each has gone in this round while others used results of its open step
-  readonly awaited: Map<NodeId, AwaitedState[]>; // by the miner that is to show them
-  readonly drawn: Map<NodeId, number>; // states of the open round asked for, by miner
+  readonly leaves: Map<NodeId, number>; // how often each left in this round while others used results of its open step
+  readonly awaited: Map<NodeId, AwaitedState[]>; // by the miner that must open them
+  readonly drawn: Map<NodeId, number>; // states requested in the open round, by miner
   readonly held: Map<number, HeldForAudits>; // by round
   readonly shownWays: Map<NodeId, SketchedWay[]>; // that wait for a payload: shown_ends.ts
-  readonly payloadWays: Map<NodeId, SketchedWay>; // that wait for parameters to be shown
-  evaluated: { readonly round: number; readonly step: number }; // the last round asked for: evaluation_pace.ts
-  readonly recomputed: Map<NodeId, number>; // by miner: the last round of which its gradient was drawn to be repeated
+  readonly payloadWays: Map<NodeId, SketchedWay>; // that wait for opened parameters
+  evaluated: { readonly round: number; readonly step: number }; // the last requested round: evaluation_pace.ts
+  readonly recomputed: Map<NodeId, number>; // by miner: the last round in which its gradient was sampled
   trials: PayloadTrial[]; // open ones
   readonly open: Map<number, number>; // by round
   requests: number;
   readonly disputes: EvaluateRequest[]; // closed, with conflicting answers that the next step's loss will decide
-  isAloneSaid: boolean; // whether the warning that requests are dropped for lack of validators was issued
+  isAloneSaid: boolean; // whether the warning about requests dropped for lack of validators was issued
 }
 
 export const roundOf = (request: AuditRequest): number => isRepetition(request) ? request.replay.round : request.round;
 
-/** What is repeated once the parameters are there. */
+/** The work to repeat once the parameters are available. */
 export function awaitedWork({ replays, gradient, change }: AwaitedState): AuditedWork[] {
   const tasks = replays.map((replay): AuditedWork => {
     const then = replay.then === null ? null : { ...replay.then, change };
@@ -244,7 +245,7 @@ export function awaitedWork({ replays, gradient, change }: AwaitedState): Audite
   return gradient === null ? tasks : [...tasks, { type: "gradient", replay: { ...gradient, change } }];
 }
 
-/** What is held for the audits of a round. */
+/** Held for the audits of a round. */
 export function heldOf({ audit }: { readonly audit: AuditWork }, round: number): HeldForAudits {
   let held = audit.held.get(round);
   if (held === undefined) audit.held.set(round, held = { wires: [], states: [] });

@@ -1,15 +1,16 @@
 /**
- * What validators are asked: a held-out evaluation of every round's parameters, and the repetition of one or more tasks of
+ * Requests to validators: a held-out evaluation of every round's parameters, and the repetition of one or more tasks of
  * every miner and round.
  *
- * Every miner has tasks of the round's first step repeated, where every replica still holds exactly the round's parameters, and
- * drawn miners those of later steps, with the parameters that they show (shown_states.ts). Draws come after the miners have
- * delivered, from the round's secret key. Wires are held until the answer arrives. The backlog is bounded: at most one older
- * round waits, and what was shown late two more; beyond that requests are dropped with a warning, given only once while there is no
- * validator. Out of scope: assigning requests and handling missing answers (audit_requests.ts), combining evaluations (held_out), recomputing
- * gradients (gradient_audits.ts).
+ * Every miner has tasks of the round's first step repeated, where every replica still holds exactly the round's
+ * parameters, and drawn miners those of later steps, with the parameters that they open (shown_states.ts). Sampling
+ * comes after the miners have delivered, from the round's secret key. Wires are held until the answer arrives. The
+ * backlog is bounded: at most one older round waits, and late opened parameters two more; beyond that requests are
+ * dropped with a warning, given only once while there is no validator. Out of scope: assigning requests and handling
+ * missing answers (audit_requests.ts), combining evaluations (held_out), recomputing gradients (gradient_audits.ts).
  *
- * A task that one validator found wrong is repeated by a second one, if there is one, and by the hub (referee.ts).
+ * A task that one validator found wrong is repeated by a second one, if there is one, and by the orchestrator
+ * (referee.ts).
  */
 
 import { plural } from "../../plural.ts";
@@ -76,7 +77,7 @@ function dropOverflow(state: OrchestratorState): OrchestratorEffect[] {
 const releaseEffects = (refs: readonly BlobRef[]): OrchestratorEffect[] =>
   refs.length === 0 ? [] : [{ type: "release", refs }];
 
-const shownPatience = 3; // rounds: parameters may be shown until the next one's end, or a round later by who had no link
+const shownPatience = 3; // rounds: parameters may be opened until the next one's end, or a round later if disconnected
 
 function dropBacklog(state: OrchestratorState): OrchestratorEffect[] {
   const { audit } = state;
@@ -86,7 +87,8 @@ function dropBacklog(state: OrchestratorState): OrchestratorEffect[] {
   const dropped = removeAudits(audit.queue, isOld);
   if (dropped.length === 0) return [];
   for (const request of dropped) closeRequest(audit, request);
-  const isMissed = (request: AuditRequest) => request.type !== "trial" && !isPatient(request); // those wait for idle validators
+  // These wait for idle ones.
+  const isMissed = (request: AuditRequest) => request.type !== "trial" && !isPatient(request);
   const audits = dropped.filter(isMissed).length;
   if (audits === 0) return [];
   const isAlone = state.validators.size === 0;
@@ -96,7 +98,7 @@ function dropBacklog(state: OrchestratorState): OrchestratorEffect[] {
 }
 
 function droppedText(audits: number, { isAlone }: { isAlone: boolean }): string {
-  const what = `${plural(audits, "old audit")} dropped`; // short, as a screen of 80 columns shows it whole
+  const what = `${plural(audits, "old audit")} dropped`; // short enough for a screen of 80 columns
   return isAlone
     ? `${what}: no validator; start one: iota validate`
     : `${what}: no validator kept up; start another: iota validate`;
@@ -180,8 +182,7 @@ export function onAuditAlarm(
   if (taken === null || isProbe(taken.late.request)) return [];
   const { late: { validator, request }, isKept } = taken;
   const what = whatOf(request);
-  const detail =
-    `Cannot wait for the ${what} of round ${roundOf(request)} any longer as a validator must answer in time` +
+  const detail = `The ${what} of round ${roundOf(request)} got no answer in time` +
     (isKept ? "; there is no other to ask" : "; another one is asked");
   const seen = record({ type: "faultSeen", node: validator, code: "limitExceeded", detail });
   return [...(isKept && isKnown ? [] : [seen]), ...(isKept ? [] : giveOn(state, { request, validator }))];
@@ -190,7 +191,11 @@ export function onAuditAlarm(
 const checkingMs = 10_000;
 
 const whatOf = (request: AuditRequest): string =>
-  request.type === "evaluate" ? "evaluation" : request.type === "trial" ? "trial" : `audit of ${request.replay.task}`;
+  request.type === "evaluate"
+    ? "evaluation"
+    : request.type === "trial"
+    ? "payload evaluation"
+    : `audit of ${request.replay.task}`;
 
 /** The run is closing: no further answers will come. */
 export function settleOpenEvaluations(state: OrchestratorState): OrchestratorEffect[] {
@@ -200,7 +205,7 @@ export function settleOpenEvaluations(state: OrchestratorState): OrchestratorEff
   return requests.flatMap((request) => request.type === "evaluate" ? endEvaluation(state, request) : []);
 }
 
-/** Work done with parameters that no longer exist cannot be repeated. */
+/** Work with parameters that no longer exist cannot be repeated. */
 export function dropReplays(
   state: OrchestratorState,
   { round, stage }: { round: number; stage: StageIndex },
@@ -221,7 +226,7 @@ function dropRequests(state: OrchestratorState, isVain: (request: AuditRequest) 
   return dropped.length + dropRefereed(state, (work) => isVain(repetitionOf(work)));
 }
 
-/** Work whose input or output segments are gone cannot be repeated. No request is running. */
+/** Work without its input or output segments cannot be repeated. No request is running. */
 export function dropWithout(state: OrchestratorState, lost: ReadonlySet<string>): OrchestratorEffect[] {
   const isLost = (ref: BlobRef | null) => ref !== null && lost.has(ref.hash);
   loseWires(state, isLost);
@@ -234,7 +239,7 @@ export function dropWithout(state: OrchestratorState, lost: ReadonlySet<string>)
   if (dropped === 0) return [];
   const what = dropped === 1 ? "1 audit was" : `${dropped} audits were`;
   return [
-    record({ type: "warning", text: `${what} dropped as the wires were in the memory of a process that has ended` }),
+    record({ type: "warning", text: `${what} dropped: the wires were in the memory of a process that has ended` }),
   ];
 }
 

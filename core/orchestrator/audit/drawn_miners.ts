@@ -1,9 +1,10 @@
 /**
- * Which miners are to show their parameters of a round's later step: drawn from the round's secret key when the step closes, with
- * the same chance, but for those that have lapsed or do far more than others. By then their wires, losses and gradient norms are
- * in, so nobody can work better in the steps that count.
+ * Which miners must open their parameters of a round's later step: sampled from the round's secret key when the step
+ * closes, with equal probability, except those that missed deadlines or do far more than others. By then their wires,
+ * losses and gradient norms are in, so nobody can work better in the steps that count.
  *
- * Out of scope: what is done with the parameters (shown_states.ts), and which tasks are repeated with them (drawn_tasks.ts).
+ * Out of scope: what is done with the parameters (shown_states.ts), and which tasks are repeated with them
+ * (drawn_tasks.ts).
  */
 
 import { mostStates } from "../../update/payload/allowance.ts";
@@ -17,15 +18,15 @@ import type { StepWork } from "../step/step_state.ts";
 import { noteHidden } from "./forfeits.ts";
 import { isAudited } from "./validator_places.ts";
 
-const fineness = 2 ** 24; // of the draw
-const doubtedDraws = 4; // times as often, whoever has withheld a merge's duty: in the round's last step for sure
-const muchWork = 2.5; // times what its stage's other contributors do on average
-const mostOften = 4; // times, whoever does so much
-const mostLeaves = 2; // in a round; whoever goes more often loses its place
+const fineness = 2 ** 24; // of the random number
+const doubtedDraws = 4; // times as often, for miners that missed a merge deadline: surely in the round's last step
+const muchWork = 2.5; // times the average of its stage's other contributors
+const mostOften = 4; // times, for miners with so much work
+const mostLeaves = 2; // in a round; a miner that leaves more often loses its place
 
 /**
- * Who is to show its parameters of the closing step: of all whose results were accepted, whether their gradients count or others did
- * these again: else a cheat would leave its gradients to them and never be drawn.
+ * Miners that must open their parameters of the closing step: sampled from all whose results were accepted, including
+ * those whose gradients others redid, so that a cheat cannot avoid being drawn by leaving its gradients to them.
  */
 export function drawMiners(state: OrchestratorState, open: StepWork): Set<NodeId> {
   const drawn = new Set<NodeId>();
@@ -47,8 +48,9 @@ export function drawMiners(state: OrchestratorState, open: StepWork): Set<NodeId
 }
 
 /**
- * How many times as often a contributor is drawn: who does far more than its stage-mates is looked at as much more often. A cheat
- * that saves itself the work is the quickest, and would else earn several times as much until it is met.
+ * How many times as often a contributor is drawn: one that does far more than its stage-mates is drawn proportionally
+ * more often. A cheat that skips the work is the fastest, and could otherwise earn several times as much before it is
+ * drawn.
  */
 export function timesAsOften(
   { stage, stepTasks: { length: own } }: Pick<Member, "stage" | "stepTasks">,
@@ -75,7 +77,7 @@ function tasksOfStages({ members }: OrchestratorState, { contributors }: StepWor
   return found;
 }
 
-/** Half of the draws are of the round's last step, whose parameters tell most about the payload (shown_ends.ts). */
+/** Half of the draws are of the round's last step, whose parameters say most about the payload (shown_ends.ts). */
 export function chanceToShow(state: OrchestratorState): number {
   const { statesPerRound } = state.config.validate;
   const later = stepsOfRound(state) - 1;
@@ -85,8 +87,8 @@ export function chanceToShow(state: OrchestratorState): number {
 }
 
 /**
- * The member is going, and others use results of its in the open step. It is drawn now, as when the step closes, and if so cannot
- * show its parameters any more: else a cheat would never be here when a step closes.
+ * Draws a member that is leaving while others use its results of the open step, as when the step closes. If drawn, it
+ * can no longer open its parameters. Without this a cheat could always leave before a step closes.
  */
 export function drawLeaver(state: OrchestratorState, { node, isCutByHub }: Member): void {
   const { work, step, roundFirstStep, stream, audit } = state;

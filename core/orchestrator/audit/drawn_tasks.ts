@@ -1,5 +1,6 @@
 /**
- * Which tasks of a step validators repeat: drawn among what a validator can repeat, once its miners have delivered.
+ * Which tasks of a step validators repeat: sampled from those that a validator can repeat, once its miners have
+ * delivered.
  *
  * Out of scope: which miners of a later step are drawn (shown_states.ts), and whether a gradient is recomputed
  * (gradient_audits.ts).
@@ -16,9 +17,9 @@ import type { StepWork } from "../step/step_state.ts";
 import type { ReplayTask } from "./audit_state.ts";
 
 /**
- * Tasks of the step to be repeated, of these miners or of all of them. Miners without one are left out. A microbatch is drawn,
- * not a task: of whoever did its forward and its backward both are repeated, one right after the other, so a cheat in either
- * direction is found, and the second costs no third forward.
+ * Tasks of the step to repeat, of these miners or of all. Miners without one are left out. A microbatch is sampled, not
+ * a task: if one miner did its forward and its backward, both are repeated, one right after the other, so a cheat in
+ * either direction is found, and the second costs no third forward.
  */
 export function drawTasks(
   state: OrchestratorState,
@@ -46,9 +47,10 @@ export function drawTasks(
 }
 
 /**
- * A head's backward has nothing to compare, so two of its forwards are repeated where others have a forward and a backward: one
- * in ten that are wrong is met as soon. Two forwards cost less than one pass. A tail's pass is one task as well, which costs a
- * whole pass: two are repeated of a round's first step only, enough to meet one in ten within ten rounds at 95 %.
+ * A head's backward has no output to compare, so two of its forwards are repeated instead of a forward and a backward,
+ * which detects one wrong task in ten as soon. Two forwards cost less than one pass. A tail's pass is one task that
+ * costs a whole pass: two are repeated only in a round's first step, enough to detect one wrong task in ten within ten
+ * rounds at 95 %.
  */
 function drawsOf(candidates: readonly ReplayTask[], { isFirst }: { isFirst: boolean }): number {
   const isHead = candidates.every(({ stage, direction, then }) =>
@@ -58,7 +60,7 @@ function drawsOf(candidates: readonly ReplayTask[], { isFirst }: { isFirst: bool
   return isHead || (isTail && isFirst) ? 2 : 1;
 }
 
-/** Of one miner: each backward follows its forward. In the order of a step's wires, where forwards come first. */
+/** Tasks of one miner: each backward follows its forward. In the order of a step's wires, where forwards come first. */
 function inPasses(replays: readonly ReplayTask[]): ReplayTask[] {
   const forwards = new Map<MicrobatchId, ReplayTask>();
   const alone: ReplayTask[] = [];
@@ -72,9 +74,9 @@ function inPasses(replays: readonly ReplayTask[]): ReplayTask[] {
 }
 
 /**
- * The work of each miner in the step that a validator can repeat, of those that are gone as well. Of a later step only work of its
- * present assignment: whoever came back within the step loaded its stage anew, and shows other parameters than those it worked
- * with before.
+ * The work of each miner in the step that a validator can repeat, including miners that have left. In a later step only
+ * work of its present assignment: a miner that reconnected within the step loaded its stage again, and opens other
+ * parameters than those it worked with before.
  */
 function replayable(
   state: OrchestratorState,

@@ -1,10 +1,10 @@
 /**
- * Pay that a miner loses before it is due (core/score/work_score.ts), because nobody can tell what it did for it.
+ * Forfeits unvested pay (core/score/work_score.ts) for work that can no longer be checked.
  *
- * Who is to show its parameters, and leaves or stays silent instead, loses the pay of that round and of those since. That
- * may be bad luck, so a miner that has worked here for `roundsRemembered` rounds, and was reliable in them, loses no more. Anyone
- * else loses all that is not due: else a cheat would leave whenever it is asked, come back under another hotkey, and keep what it
- * got for the rounds before. The next report names who lost what.
+ * A drawn miner that leaves or does not answer forfeits the pay of that round and later ones. That may be bad luck, so
+ * a miner that has worked here for `roundsRemembered` rounds, and was reliable in them, loses no more. Any other miner
+ * loses all unvested pay, so that a cheat cannot leave whenever it is drawn, rejoin under another hotkey, and keep its
+ * earlier pay. The next report names the losses.
  */
 
 import type { NodeId } from "../../ids.ts";
@@ -13,7 +13,7 @@ import { hasLapsed, noteAbsence, noteWithheld, roundsRemembered } from "../membe
 import { notify } from "../members/notices.ts";
 import type { OrchestratorState } from "../state.ts";
 
-/** Asked before the lapse is noted. */
+/** Call before the missed deadline is recorded. */
 export function isExcusable(state: OrchestratorState, node: NodeId): boolean {
   const { standings, reports, round } = state;
   const absentRound = standings.get(node)?.absentRound ?? null;
@@ -22,7 +22,7 @@ export function isExcusable(state: OrchestratorState, node: NodeId): boolean {
   return !wasAway && !hasLapsed(state, node) && worked > 0;
 }
 
-/** What it earned from this round on. @default all that is not due */
+/** Earned from this round on. @default all unvested pay */
 export function forfeit(
   state: OrchestratorState,
   { node, fromRound }: { node: NodeId; fromRound: number | null },
@@ -36,11 +36,11 @@ export function forfeit(
   const first = lost[0]?.round ?? (hasOpen ? state.round : null);
   if (first !== null) notify(state, node, { type: "notice", about: "forfeit", fromRound: first });
   if (lost.length === 0) return;
-  for (const { units } of lost) units.set(node, 0); // and not nothing: a validator that returns gets the reports again
+  for (const { units } of lost) units.set(node, 0); // an explicit zero: a returning validator gets the reports again
   forfeits.set(node, Math.min(from, forfeits.get(node) ?? from));
 }
 
-/** The member goes, or has gone, without showing what it was to show. `fromRound`: the first of that. */
+/** The member leaves, or has left, without opening the requested parameters. `fromRound`: the first round of those. */
 export function noteHidden(state: OrchestratorState, { node, fromRound }: { node: NodeId; fromRound: number }): void {
   const isExcused = isExcusable(state, node);
   const note = isExcused ? noteAbsence : noteWithheld;

@@ -1,15 +1,16 @@
 /**
- * Audits of whole gradients: the norm that a miner confirmed is computed again from all the tasks it confirmed.
+ * Audits of whole gradients: the norm that a miner committed is recomputed from all the tasks it committed.
  *
- * Outputs alone do not show whether a miner kept the gradients that went with them, and what it says of their norm decides how far
- * everybody steps. So of the steps whose tasks are audited (auditing.ts, shown_states.ts), some are drawn for this too, when the
- * miner's confirmation is in and nothing can be added to its gradient. A validator repeats the gradient tasks in the order in
- * which the miner confirmed them and says the norm of their sum, without being told the claim: who repeats nothing cannot guess
- * it. A difference beyond core/score/gradient_verdict.ts goes the way of a failed task: a second validator, then the referee.
+ * Outputs alone do not prove that a miner kept the gradients that went with them, and its reported norm decides how far
+ * everybody steps. So some of the steps whose tasks are audited (auditing.ts, shown_states.ts) are sampled for this
+ * too, when the miner's commitment is in and nothing can be added to its gradient. A validator repeats the gradient
+ * tasks in the committed order and reports the norm of their sum, without knowing the claim, so that it cannot answer
+ * without repeating. A difference beyond core/score/gradient_verdict.ts is handled like a failed task: a second
+ * validator, then the arbiter.
  *
- * Only what can be repeated exactly is drawn: the gradient of a member that still has the assignment of all its tasks, whose
- * wires are all there and none of them made twice. Out of scope: the parts of a request (gradient_parts.ts). Invariant: as in
- * audit_state.ts, each gradient counts as open in its round.
+ * Only exactly repeatable gradients are sampled: of a member that still has the assignment of all its tasks, whose
+ * wires are all there and none of them recomputed. Out of scope: the parts of a request (gradient_parts.ts). Invariant:
+ * as in audit_state.ts, each gradient counts as open in its round.
  */
 
 import { fault } from "../../fault.ts";
@@ -38,11 +39,14 @@ import { askReferee } from "./referee.ts";
 import { proofOfGradient, proofWord } from "./work_proof.ts";
 import { actOnVerdict, type ValidatorsWord } from "./verdict_actions.ts";
 
-const fineness = 2 ** 24; // of the draw
-const mostTasks = 256; // of a gradient: what one repetition costs the hub
+const fineness = 2 ** 24; // of the random number
+const mostTasks = 256; // of a gradient: the cost of one repetition by the orchestrator
 const longAway = 64; // rounds
 
-/** Gradients of the closing step that validators recompute, of some of these miners, and of the odd ones among them for sure. */
+/**
+ * Gradients of the closing step that validators recompute, from these miners: a random sample, and all outliers among
+ * them.
+ */
 export function drawGradients(
   state: OrchestratorState,
   { work, of, odd }: { work: StepWork; of: Iterable<NodeId>; odd: ReadonlySet<NodeId> },
@@ -64,8 +68,8 @@ export function drawGradients(
 }
 
 /**
- * Of a round's draws, how many fall to the open step once its tasks are audited: such that each step has the same chance to have
- * its gradient repeated, however rarely it is audited. Else a cheat would keep its gradients in the steps that are audited most.
+ * The open step's share of a round's gradient audits once its tasks are audited, so that each step has the same chance,
+ * however rarely it is audited. Otherwise a cheat could keep its gradients only in the steps that are audited most.
  */
 export function shareOfStep(state: OrchestratorState): number {
   if (state.config.validate.statesPerRound === 0) return 1; // only first steps are audited
@@ -76,8 +80,9 @@ export function shareOfStep(state: OrchestratorState): number {
 const growth = 2 / 3; // with this the mean wait is 1 / `gradientsPerRound` rounds, within 6 %
 
 /**
- * Begins at half of the mean and grows with the rounds since the miner's gradient was last repeated: nobody is spared for long,
- * and nobody who has just seen its gradient repeated is safe. Whoever is new, or long away, has the mean chance.
+ * The probability starts at half of the mean and grows with the rounds since the miner's gradient was last repeated:
+ * nobody is spared for long, and nobody is safe after a repetition. New and long-absent miners get the average
+ * probability.
  */
 export function chanceInRound(
   { gradientsPerRound: mean, round, last }: { gradientsPerRound: number; round: number; last: number | null },
@@ -92,7 +97,7 @@ export function forgetRecomputed({ audit: { recomputed }, members, round }: Orch
   for (const [node, last] of recomputed) if (round - last > longAway && !members.has(node)) recomputed.delete(node);
 }
 
-/** What the member confirmed, if it can be repeated exactly; null otherwise. */
+/** The member's commitment, if it can be repeated exactly; null otherwise. */
 function confirmedGradient(
   state: OrchestratorState,
   { work, node, isOdd }: { work: StepWork; node: NodeId; isOdd: boolean },
@@ -162,7 +167,7 @@ export function onGradientPart(
   return [sendRequest(state, { validator, request, first: done, nowMs })];
 }
 
-/** The last part is done: the norm is compared with what was confirmed. */
+/** The last part is done: the norm is compared with the committed one. */
 export function onGradientRepeated(
   state: OrchestratorState,
   { validator, answer, isProven, nowMs }: {
@@ -193,7 +198,7 @@ function notTheNorm(
   state: OrchestratorState,
   { request, id, validator }: { request: AuditRequest; id: number; validator: NodeId },
 ): OrchestratorEffect[] {
-  const detail = `Cannot accept the answer to request ${id} as only the last part of a gradient has a norm`;
+  const detail = `The answer to request ${id} has a norm, which only the last part of a gradient has`;
   return [...giveOn(state, { request, validator }), ...reject(validator, fault("wrongPhase", detail))];
 }
 

@@ -1,9 +1,9 @@
 /**
  * The parts in which a gradient's tasks go to a validator: how many a message holds, and its segments.
  *
- * A frame has room for a few wires, and a session for a few frames that are on their way. So the tasks come in parts, each of
- * which is answered before the next one: neither the hub's outbox nor the validator ever holds more than one. The hub's own
- * referee reads the wires where they are and takes all at once.
+ * A frame has room for a few wires, and a session for a few frames in flight. So the tasks come in parts, each answered
+ * before the next one: neither the orchestrator's outbox nor the validator ever holds more than one. The orchestrator
+ * itself reads the wires in place and takes all at once.
  */
 
 import type { RunConfig } from "../../config/config.ts";

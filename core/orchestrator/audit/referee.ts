@@ -1,12 +1,14 @@
 /**
- * The hub repeats a task or a gradient that a validator found wrong: only what the hub has computed itself is proof.
+ * The arbiter: the orchestrator repeats a task or a gradient that a validator found wrong, because only its own
+ * computation is proof.
  *
- * A miner whose output is off by more than the tolerance and rounding together is expelled, and an open round that its wires
- * went into begins anew without it (merge/retake.ts). A validator that called a clearly good output wrong is blamed. In between,
- * and where the hub cannot compute the task (its stage is too large, a blob is gone), the validators' verdicts stand as they
- * are: each for its own scores. Out of scope: the arithmetic (cli/orchestrator/hub/task_referee.ts) and the rule (core/score/verdict.ts).
+ * A miner whose output is off by more than the tolerance and rounding together is banned, and an open round that used
+ * its wires restarts without it (merge/retake.ts). A validator that called a clearly good output wrong is blamed. In
+ * between, and if the orchestrator cannot compute the task (its stage is too large, a blob is gone), the validators'
+ * verdicts stand, each for its own scores. Out of scope: the arithmetic (cli/orchestrator/hub/task_referee.ts) and the
+ * rule (core/score/verdict.ts).
  *
- * A task is repeated at most once at a time, and one task after another, so a validator that fails everybody costs a few
+ * Tasks are repeated one after another, each at most once at a time, so a validator that fails everybody costs a few
  * repetitions until it is gone. Invariant: every task here counts as open in its round (audit_state.ts), so that its
  * wires and parameters are kept.
  */
@@ -65,12 +67,12 @@ export function refereeNext(state: OrchestratorState): OrchestratorEffect[] {
   return [];
 }
 
-/** After a restart: the hub's own work died with its process. */
+/** After a restart: the previous process's repetition is lost. */
 export function refereeAgain({ audit }: OrchestratorState): void {
   for (const refereed of audit.refereed.values()) refereed.isAsked = false;
 }
 
-/** The hub has repeated the work, or could not, which `detail` explains. */
+/** The orchestrator has repeated the work, or could not, as `detail` explains. */
 export function onRefereed(
   state: OrchestratorState,
   event: Extract<OrchestratorEvent, { type: "taskRefereed" | "gradientRefereed" }>,
@@ -97,7 +99,10 @@ function takeRefereed({ audit }: OrchestratorState, key: string): RefereedWork |
   return refereed;
 }
 
-/** Nothing depends on whether an expelled miner lied again, and whoever was expelled for accusing is not believed. */
+/**
+ * Further repetitions of a banned miner's work decide nothing, and a validator banned for false accusations is not
+ * believed.
+ */
 function dropVain(state: OrchestratorState): void {
   const { expelled } = state;
   const isGone = (node: NodeId) => expelled.has(node);
@@ -111,7 +116,7 @@ function settleTask(
 ): OrchestratorEffect[] {
   const { tolerance } = state.config.validate;
   const { reason } = judgeRepetition(replay, { found, tolerance });
-  const isInWires = found.beyondRounding > tolerance; // false losses alone spoil nothing
+  const isInWires = found.beyondRounding > tolerance; // false losses alone do not spoil the round
   return settle(state, { replay, accusers, reason, spoils: isInWires, judged: judgeAsReferee(found, tolerance) });
 }
 
@@ -145,8 +150,8 @@ function settle(
       return [];
     }
     case "honest": {
-      const detail = `Cannot accept that ${task} of ${miner} is wrong as the orchestrator repeated it: ${reason}`;
-      // Also of one that has left since: else it would leave after each accusation and join again.
+      const detail = `The orchestrator repeated ${task} of ${miner} and did not find it wrong: ${reason}`;
+      // Also blame validators that have left, so that leaving after an accusation does not help.
       return accusers.filter((node) => !state.expelled.has(node))
         .flatMap((node) => blame(state, { node, fault: fault("badNumbers", detail) }));
     }
@@ -155,7 +160,7 @@ function settle(
   }
 }
 
-/** The work can no longer be repeated. Returns how much of it. */
+/** The work can no longer be repeated. Returns how many were dropped. */
 export function dropRefereed({ audit }: OrchestratorState, isVain: (work: RefereedWork) => boolean): number {
   let dropped = 0;
   for (const [key, work] of audit.refereed) {

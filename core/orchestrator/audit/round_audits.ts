@@ -1,10 +1,10 @@
 /**
- * How long a merge waits for the audits of its round before its result is applied: of a liar that is found later, the wires stay
- * in the model, and miners that have applied the merge no longer have the optimizer's state of the round's start to go back to.
+ * How long a merge waits for the audits of its round before its result is applied: the wires of a cheat found later
+ * stay in the model, because miners that have applied the merge no longer have the optimizer's state of the round's
+ * start.
  *
- * All waits of a merge together are at most a tenth of the time that the round's steps took, so validators that do not keep up
- * cost a run little.
- * Repeated gradients, trials and evaluations are not waited for: none of them makes a round begin anew (referee.ts).
+ * All waits of a merge together are at most a tenth of the time of the round's steps, so slow validators cost a run
+ * little. Repeated gradients and evaluations are not waited for: neither restarts a round (referee.ts).
  */
 
 import { isReduced } from "../merge/merge_state.ts";
@@ -13,7 +13,7 @@ import type { OrchestratorState } from "../state.ts";
 
 const mostWait = 0.1; // of the time of the round's steps
 
-/** Whether a task of the open round is being repeated or yet to be, and there is somebody to do it. */
+/** Whether tasks of the open round are still to be repeated, and a validator can do it. */
 function hasOpenReplays({ audit, round, validators }: OrchestratorState): boolean {
   if (!audit.open.has(round)) return false;
   const isOfRound = (work: { readonly round: number }) => work.round === round;
@@ -29,12 +29,12 @@ function hasOpenReplays({ audit, round, validators }: OrchestratorState): boolea
   return false;
 }
 
-/** Whether a stage whose slices are reduced waits with applying them. */
+/** Whether a stage whose slices are reduced waits before applying them. */
 export function waitsForAudits(state: OrchestratorState, nowMs: number): boolean {
   return nowMs < dueMs(state, state.merge?.waitsSinceMs ?? nowMs) && hasOpenReplays(state);
 }
 
-/** One sum for the wait and its deadline: rounded otherwise, the clock could stand at a deadline that has not passed. */
+/** One sum for the wait and its deadline, so that rounding cannot stop the clock at a deadline that has not passed. */
 const dueMs = (state: OrchestratorState, sinceMs: number): number =>
   sinceMs + mostWaitMs(state) - (state.merge?.waitedMs ?? 0);
 
@@ -42,8 +42,8 @@ const mostWaitMs = ({ interval, config }: OrchestratorState) =>
   Math.min(mostWait * interval.stepsMs, config.limits.mergePhaseMs);
 
 /**
- * Keeps the time: a merge waits while all of its stages are reduced and one of them is not yet applied. A merge that lacks a stage
- * does not wait for audits, as it is not applied (merge/losses/lost_rounds.ts).
+ * Measures the wait: a merge waits while all of its stages are reduced and one of them is not yet applied. A merge that
+ * lacks a stage does not wait for audits, because it is not applied (merge/losses/lost_rounds.ts).
  */
 export function timeWait({ merge }: OrchestratorState, nowMs: number): void {
   if (merge === null) return;

@@ -1,15 +1,15 @@
 /**
- * Whether a miner's payload can follow from parameters that it showed.
+ * The payload consistency check: whether a miner's payload can follow from parameters that it opened.
  *
- * A drawn miner shows the parameters that it began a step with, and validators find out whether it worked with them. From there
- * the steps left in the round can lead only so far (core/train/longest_way.ts), so a payload that ends elsewhere is none of
- * theirs: turned around, scaled, copied from another round, or nothing at all. Nobody needs to keep two vectors for that: the
- * hub sketches both ways from the round's start with the same secret key (core/update/payload_shape.ts), and the sketches' distance
- * estimates that of the vectors. Its standard deviation is 1 / sqrt(2 * sketchWidth) of it, 4.4 %, where all of it is in one
- * kind of tensor, and less otherwise; `leeway` is more than five of them.
+ * A drawn miner opens its parameters at the start of a step, and validators find out whether it worked with them. From
+ * there the remaining steps of the round can lead only so far (core/train/longest_way.ts), so a payload that ends
+ * elsewhere is false: reversed, scaled, copied from another round, or empty. The orchestrator need not keep two
+ * vectors: it sketches both changes from the round's start with the same secret key (core/update/payload_shape.ts), and
+ * the sketches' distance estimates that of the vectors. Its standard deviation is at most 1 / sqrt(2 * sketchWidth) of
+ * it, 4.4 %, reached if the change is in one kind of tensor; `leeway` is more than five of them.
  *
- * Owns the sketches of shown parameters until the payload has come, and of payloads until the parameters have. Out of scope: codecs
- * that hold back a residual, whose payloads follow from earlier rounds as well.
+ * Owns the sketches of opened parameters until the payload has come, and of payloads until the parameters have. Out of
+ * scope: codecs with a residual, whose payloads follow from earlier rounds as well.
  */
 
 import { present } from "../../assert.ts";
@@ -26,7 +26,7 @@ import type { OrchestratorState } from "../state.ts";
 const leeway = 1.4;
 const rounding = 0.05; // of the payload's length: bf16 and int8 round by 0.4 % and at most 4 %
 
-/** The miner's parameters of this step have been looked at. */
+/** The miner's parameters of this step have been checked. */
 export function noteShownWay(
   state: OrchestratorState,
   { node, stage, way }: { node: NodeId; stage: StageIndex; way: SketchedWay },
@@ -40,8 +40,8 @@ export function noteShownWay(
 }
 
 /**
- * A payload has been looked at: compares it with what its miner has shown; keeps it if that is still to come. Effects: it cannot
- * be, and must not be merged.
+ * A payload has been checked: compares it with the miner's opened parameters; keeps it if those are still to come.
+ * Effects: it is inconsistent and must not be merged.
  */
 export function notePayloadWay(
   state: OrchestratorState,
@@ -61,7 +61,7 @@ export function notePayloadWay(
   return [];
 }
 
-/** A new round begins: what was shown of the last ones and committed before that is not compared any more. */
+/** A new round begins: earlier opened parameters and payloads are no longer compared. */
 export function forgetWays({ audit: { shownWays, payloadWays }, round }: OrchestratorState): void {
   for (const [node, ways] of shownWays) if (ways.every((way) => way.round < round - 1)) shownWays.delete(node);
   for (const [node, way] of payloadWays) if (way.round < round - 1) payloadWays.delete(node);
@@ -80,9 +80,8 @@ function contradiction(
   const most = leeway * (left + rounding * lengthOf(payload.sketch));
   const apart = lengthOf(payload.sketch.map((value, i) => value - shown.sketch[i]!));
   if (!(apart > most)) return [];
-  const detail =
-    `Cannot merge its payload of round ${shown.round} as it must follow from the parameters that it showed: ` +
-    `it ends ${apart.toPrecision(3)} away from them, and the steps left lead at most ${most.toPrecision(3)}`;
+  const detail = `Its payload of round ${shown.round} does not follow from the parameters that it opened: ` +
+    `it ends ${apart.toPrecision(3)} away from them, and the remaining steps lead at most ${most.toPrecision(3)}`;
   if (state.round === shown.round) state.roundUnits.delete(node);
   const effects = blame(state, { node, fault: fault("badNumbers", detail) });
   convict(state, { node, reason: detail });

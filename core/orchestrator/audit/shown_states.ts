@@ -1,14 +1,17 @@
 /**
- * Audits of a round's later steps: a drawn miner shows the parameters it worked with, and validators repeat its tasks with them.
+ * Audits of a round's later steps: a drawn miner opens the parameters it worked with, and validators repeat its tasks
+ * with them.
  *
- * In the first step of a round the hub knows every replica's parameters; later they differ. So whenever a step closes, miners are
- * drawn (drawn_miners.ts). The step header asks them for their parameters, as the change since the round's start
- * (core/update/shown_change.ts); the hub checks that the round's steps can lead there (limits of core/train/longest_way.ts), and the
- * drawn tasks wait for a validator like those of the first step. Whoever does not show its parameters by the end of the next round has withheld a duty (members/blame.ts).
+ * In the first step of a round the orchestrator knows every replica's parameters; later they differ. So miners are
+ * drawn whenever a step closes (drawn_miners.ts). The step header asks them for their parameters, as the change since
+ * the round's start (core/update/shown_change.ts); the orchestrator checks that the round's steps can lead there
+ * (limits of core/train/longest_way.ts), and the drawn tasks wait for a validator like those of the first step. A miner
+ * that does not open its parameters by the end of the next round has missed a deadline (members/blame.ts).
  *
- * Owns the states that are awaited, and what the hub keeps for these audits: wires, and parameters until the round's audits are
- * over. A miner that loads its stage anew, for whatever reason, still has its copies of what it is to show, and shows them.
- * Invariant: every drawn task counts as open in its round (audit_state.ts). Out of scope: requests to validators.
+ * Owns the awaited states, and what the orchestrator keeps for these audits: wires, and parameters until the round's
+ * audits are over. A miner that reloads its stage, for whatever reason, still has its copies of requested states, and
+ * opens them. Invariant: every drawn task counts as open in its round (audit_state.ts). Out of scope: requests to
+ * validators.
  */
 
 import { present } from "../../assert.ts";
@@ -40,8 +43,8 @@ import {
 } from "./audit_state.ts";
 
 /**
- * The drawn tasks wait for their miners' parameters; their wires are among `refs`, the step's. Returns the rest of these, which
- * nobody needs. `reach`: the sum of the learning rates of the round's steps before this one.
+ * The drawn tasks wait for their miners' parameters; their wires are among `refs`, the step's. Returns the unneeded
+ * rest of these. `reach`: the sum of the learning rates of the round's steps before this one.
  */
 export function awaitStates(
   state: OrchestratorState,
@@ -85,18 +88,17 @@ export function awaitStates(
   return refs.filter(({ hash }) => !needed.has(hash));
 }
 
-/** The parameters of a drawn miner are in the store, it says, as their change since the round's start. */
+/** A drawn miner reports that its parameters are in the store, as their change since the round's start. */
 export function onStateShown(
   state: OrchestratorState,
   { member: { node }, message: { round, step, change } }: { member: Member; message: StateShown },
 ): OrchestratorEffect[] {
   const awaited = state.audit.awaited.get(node)?.find((each) => each.round === round && each.step === step);
-  if (awaited === undefined || awaited.change !== null) return []; // too late, or said twice
+  if (awaited === undefined || awaited.change !== null) return []; // too late, or repeated
   const bytes = changeBytes(present(state.stageFloats[awaited.stage], "every stage has a length"));
   if (change.bytes !== bytes) {
-    const detail =
-      `Cannot audit step ${step} as the parameters shown of stage ${awaited.stage} must have ${bytes} bytes: ` +
-      `current value is ${change.bytes}`;
+    const detail = `The opened parameters of stage ${awaited.stage} at step ${step} have ${change.bytes} bytes ` +
+      `instead of ${bytes}`;
     return reject(node, fault("badBlob", detail));
   }
   awaited.change = change;
@@ -110,7 +112,10 @@ function checkEffect(node: NodeId, { round, step, stage, change, sketchKey }: Sh
   return { type: "checkState", round, step, stage, node, change, sketchKey };
 }
 
-/** The member is back with what it held, and owes as before. Returns its steps of the open round, which it may not know of. */
+/**
+ * The member is back with what it held, and its requests stay pending. Returns its steps of the open round, which it
+ * may not know of.
+ */
 export function owedAgain({ audit, round }: OrchestratorState, { node, assignment }: Member): number[] {
   const states = audit.awaited.get(node) ?? [];
   for (const awaited of states) awaited.mayLeave = false;
@@ -119,7 +124,7 @@ export function owedAgain({ audit, round }: OrchestratorState, { node, assignmen
   return states.filter(isUnshown).map(({ step }) => step);
 }
 
-/** The state that was shown; null if it has been dropped meanwhile. */
+/** The state that was opened; null if it has been dropped meanwhile. */
 function awaitedCheck(
   { audit }: OrchestratorState,
   { node, round, step }: { node: NodeId; round: number; step: number },
@@ -132,8 +137,8 @@ function awaitedCheck(
 }
 
 /**
- * After a restart: the checks ended with the hub's process. Miners that are kept repeat uploads that ended with it; of the others
- * this is not known.
+ * After a restart, which ended the checks. Miners that are kept repeat interrupted uploads; whether the others do is
+ * not known.
  */
 export function resumeShowing(state: OrchestratorState): OrchestratorEffect[] {
   for (const awaited of [...state.audit.awaited.values()].flat()) awaited.mayLeave = true;
@@ -145,7 +150,7 @@ export function resumeShowing(state: OrchestratorState): OrchestratorEffect[] {
   );
 }
 
-/** `way`: from the round's start to the parameters shown; null if they are not in the store. */
+/** `way`: from the round's start to the opened parameters; null if they are not in the store. */
 export function onStateChecked(
   state: OrchestratorState,
   { node, round, step, way, sketch }: Omit<Extract<OrchestratorEvent, { type: "stateChecked" }>, "type">,
@@ -158,24 +163,23 @@ export function onStateChecked(
     const fromRound = isExcusable(state, node) ? round : null;
     noteWithheld(state, { node, duty: "showing" });
     forfeit(state, { node, fromRound });
-    const detail = `Cannot audit step ${step} as the parameters that were shown must be in the store`;
+    const detail = `Cannot audit step ${step}: the opened parameters are not in the store`;
     return [record({ type: "faultSeen", node, code: "badBlob", detail })];
   }
   const excess = excessOf(state, { awaited, way });
   if (excess !== null) {
     forfeit(state, { node, fromRound: null });
-    const detail =
-      `Cannot accept the parameters shown of step ${step} as the round's steps cannot lead there: ${excess}`;
+    const detail = `The round's steps cannot lead to the opened parameters of step ${step}: ${excess}`;
     return blame(state, { node, fault: fault("badNumbers", detail) });
   }
-  const add = awaited.round < state.round ? addFirst : addRequest; // what is shown late has little time left
+  const add = awaited.round < state.round ? addFirst : addRequest; // late opened parameters have little time left
   for (const work of awaitedWork(awaited)) add(audit, repetitionOf(work));
   if (sketch === null) return [];
   const { stage, assignment, reach } = awaited;
   return noteShownWay(state, { node, stage, way: { round, assignment, reach, sketch } });
 }
 
-/** What no honest miner's parameters can be; null if they are possible. */
+/** Why no honest miner can have these parameters; null if one can. */
 function excessOf(
   { config, stageFloats }: OrchestratorState,
   { awaited: { stage, reach }, way }: { awaited: AwaitedState; way: PayloadStats },
@@ -192,14 +196,14 @@ function excessOf(
 
 // ------------------------------------------------------------------------------------------------------------- endings
 
-/** These states are awaited no more, and it is nobody's fault. Returns how many tasks are not repeated. */
+/** These states are no longer awaited, and nobody is at fault. Returns how many tasks are not repeated. */
 export function dropAwaited(state: OrchestratorState, isVain: (awaited: AwaitedState) => boolean): number {
   return [...state.audit.awaited.keys()].reduce((sum, node) => sum + drop(state, { node, isVain }), 0);
 }
 
 /**
- * The member is going and was to show a state: else a cheat would leave whenever it is asked. What it has shown is looked at, and
- * repeated, without it.
+ * The member is leaving with a pending request for its parameters, which forfeits pay, so that a cheat cannot leave
+ * whenever it is drawn. What it has opened is checked and repeated without it.
  */
 export function noteUnshown(state: OrchestratorState, node: NodeId): void {
   const states = unshownOf(state, node);
@@ -232,17 +236,18 @@ function drop(
 }
 
 /**
- * Called when a round has been merged and before its work is reported. Whoever has not shown a state of the round before it
- * gets nothing for either: else a cheat would show only what it did honestly. Who has no link is asked once more, when it is back;
- * the next time, or when the next report would make it due, it is as if it were here.
+ * Called when a round has been merged and before its work is reported. A miner that has not opened a state of the
+ * previous round gets nothing for either, so that a cheat cannot open only its honest steps. A disconnected miner gets
+ * one more chance after reconnecting; the next time, or when the pay would vest with the next report, it counts as
+ * connected.
  */
 export function endShowing(state: OrchestratorState): OrchestratorEffect[] {
   return endShowingOf(state, { isOld: ({ round }) => round < state.round - 1, excusesAway: true });
 }
 
 /**
- * No round follows: called when there was time to show what is left; what was shown in time is still repeated. Who has no link now
- * loses the pay as if it had left: nothing it does later could tell whether that was bad luck.
+ * No round follows: called when there was time to open the remaining states; those opened in time are still repeated. A
+ * disconnected miner loses the pay as if it had left: nothing it does later could prove bad luck.
  */
 export function endAllShowing(state: OrchestratorState): OrchestratorEffect[] {
   return endShowingOf(state, { isOld: () => true, excusesAway: false });
@@ -251,7 +256,7 @@ export function endAllShowing(state: OrchestratorState): OrchestratorEffect[] {
 export const hasUnshown = ({ audit }: OrchestratorState): boolean =>
   [...audit.awaited.values()].some((states) => states.some(({ change }) => change === null));
 
-/** What has been shown is still looked at, however late. */
+/** Opened parameters are still checked, however late. */
 function endShowingOf(
   state: OrchestratorState,
   { isOld, excusesAway }: { isOld: (awaited: AwaitedState) => boolean; excusesAway: boolean },
@@ -265,17 +270,17 @@ function endShowingOf(
     const isAway = state.members.get(node)?.graceUntilMs !== null;
     if (isAway) noteAbsence(state, { node, duty: "showing" });
     else noteWithheld(state, { node, duty: "showing", ofRound: late.round });
-    const isUrgent = late.round < state.round - roundsUntilDue; // due with the next report
+    const isUrgent = late.round < state.round - roundsUntilDue; // vests with the next report
     if (isAway && excusesAway && !isUrgent && !state.unpaid.has(node)) continue;
     forfeit(state, { node, fromRound });
     drop(state, { node, isVain: isLate });
-    const detail = `Cannot audit step ${late.step} as its parameters must be shown by the end of the next round`;
+    const detail = `The parameters of step ${late.step} were not opened by the end of the next round`;
     effects.push(record({ type: "faultSeen", node, code: "limitExceeded", detail }));
   }
   return effects;
 }
 
-/** What is held for rounds whose audits are over: the wires to release and the blobs to delete. */
+/** Held for rounds whose audits are over: the wires to release and the blobs to delete. */
 export function takeFreed({ audit }: OrchestratorState): HeldForAudits {
   const freed: { wires: BlobRef[]; states: BlobRef[] } = { wires: [], states: [] };
   for (const [round, { wires, states }] of audit.held) {

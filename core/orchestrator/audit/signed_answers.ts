@@ -1,9 +1,9 @@
 /**
- * Validators' answers count once their signatures are checked: what they find is logged with their own word for it.
+ * Validators' answers count once their signatures are checked, so that the log has each finding with its signature.
  *
- * Owns the answers in between. The check takes a millisecond of another thread (cli/roles/signatures), so an answer waits in its request,
- * which stays with its validator. A validator that is gone by then is asked no more, and another repeats the work. A wrong
- * signature is a proven fault: the session that it came on is the validator's.
+ * Owns the answers in between. The check takes a millisecond of another thread (cli/roles/signatures), so an answer
+ * waits in its request, which stays with its validator. If the validator has left by then, another repeats the work. A
+ * wrong signature is a proven fault, because it came on the validator's own session.
  */
 
 import { unreachable } from "../../assert.ts";
@@ -40,7 +40,7 @@ export function onAnswer(
   const statement = statementOf(running.subject, message);
   if (statement === null || message.signature === null) {
     const request = takeRunning(state, { validator: node, request: message.request, nowMs });
-    const detail = `Cannot accept the answer to request ${message.request} as it must answer what was asked, signed`;
+    const detail = `The answer to request ${message.request} does not match the request, or has no signature`;
     return [
       ...(request === null ? [] : giveOn(state, { request, validator: node })),
       ...reject(node, fault("wrongPhase", detail)),
@@ -57,7 +57,7 @@ export function onAnswer(
   }];
 }
 
-/** `areGenuine`: of the signatures that were to be checked, in order. */
+/** `areGenuine`: for the checked signatures, in order. */
 export function onSignaturesChecked(
   state: OrchestratorState,
   { request: id, areGenuine, nowMs }: { request: number; areGenuine: readonly boolean[]; nowMs: number },
@@ -74,17 +74,17 @@ export function onSignaturesChecked(
     ];
   }
   const request = takeRunning(state, { validator, request: id, nowMs });
-  const detail = `Cannot accept the answer to request ${id} as its signature must be that of ${validator}`;
+  const detail = `The answer to request ${id} is not signed by ${validator}`;
   return [
     ...(request === null ? [] : giveOn(state, { request, validator })),
     ...blame(state, { node: validator, fault: fault("unauthenticated", detail) }),
   ];
 }
 
-/** A step's confirmation came on its miner's session, so a false signature in it is the miner's. */
+/** A step's commitment came on its miner's session, so a false signature in it is the miner's. */
 function blameForged(state: OrchestratorState, miner: NodeId): OrchestratorEffect[] {
   if (!state.members.has(miner)) return [];
-  const detail = `Cannot accept what ${miner} delivered as its signature must be that of ${miner}`;
+  const detail = `What ${miner} delivered is not signed by ${miner}`;
   return blame(state, { node: miner, fault: fault("unauthenticated", detail) });
 }
 

@@ -1,8 +1,8 @@
 /**
  * Which validators are available: connected and without a request, grouped by how they have answered so far.
  *
- * Owns this index. `placeValidator` is called whenever one of the underlying facts changes: a link, a request, an answer, a
- * passed deadline. So an event with nothing to audit scans no validators.
+ * Owns this index. `placeValidator` is called whenever one of the underlying facts changes: a link, a request, an
+ * answer, a passed deadline. So an event without audits scans no validators.
  */
 
 import { assert } from "../../assert.ts";
@@ -48,8 +48,8 @@ export interface FreeValidators {
 }
 
 /**
- * Validators in the order to ask. After any silence those that answered before come first; silent ones only when no other is
- * left.
+ * Validators in the order to ask. After any silence those that answered before come first, and silent ones only if no
+ * other is left.
  */
 export function freeValidators({ places, silent }: AuditWork): FreeValidators {
   const { heard, unheard, answering } = places;
@@ -64,13 +64,13 @@ export function assertValidatorPlaces(state: OrchestratorState): void {
   for (const node of state.members.keys()) {
     const { free, isAnswering } = placeOf(state, node);
     for (const kind of kinds) {
-      assert(places[kind].has(node) === (kind === free), `${node} must be known to be free or not`);
+      assert(places[kind].has(node) === (kind === free), `the index knows whether ${node} is free`);
     }
-    assert(places.answering.has(node) === isAnswering, `${node} must be known to answer or not`);
+    assert(places.answering.has(node) === isAnswering, `the index knows whether ${node} answers`);
   }
   for (const set of Object.values(places)) {
-    for (const node of set) assert(state.members.has(node), `${node} has left and must have no place`);
+    for (const node of set) assert(state.members.has(node), `${node} has left and has no place`);
   }
-  assert(running.size === runningOf.size, "A validator must have one request at a time");
-  for (const [node, id] of runningOf) assert(running.get(id)?.validator === node, `${node} must have its request`);
+  assert(running.size === runningOf.size, "a validator has one request at a time");
+  for (const [node, id] of runningOf) assert(running.get(id)?.validator === node, `${node} has its request`);
 }

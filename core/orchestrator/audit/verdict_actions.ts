@@ -1,9 +1,10 @@
 /**
- * What the hub does about a verdict (core/score/verdict.ts), in one place: the run's facts and records, the miner's membership,
- * its pay, and what validators learn of it.
+ * Carries out a verdict (core/score/verdict.ts), in one place: the run's facts and records, the miner's membership, its
+ * pay, and what validators learn of it.
  *
- * A conviction reaches all three: the miner leaves (members/expulsion.ts), its units go with it, and the next work report names
- * it to every validator. Pay that one validator withholds is withheld in that validator's scores. Out of scope: the rule itself.
+ * A ban reaches all three: the miner leaves (members/expulsion.ts), its units go with it, and the next work report
+ * names it to every validator. Pay that one validator withholds is withheld in that validator's scores. Out of scope:
+ * the rule itself.
  */
 
 import { unreachable } from "../../assert.ts";
@@ -15,10 +16,10 @@ import { convict } from "../members/blame.ts";
 import type { OrchestratorState } from "../state.ts";
 import { noteVerdict } from "../step/scale_book.ts";
 
-/** What makes a verdict in the signed log the validator's own: core/ledger/entry.ts. */
+/** The validator's signed part of a verdict in the log: core/ledger/entry.ts. */
 export type ValidatorsWord = Pick<VerdictEntry, "work" | "step" | "parameters" | "signature" | "proof">;
 
-/** `validator`: the validator that repeated the work; null if none did, so the verdict is inconclusive. */
+/** `validator`: which repeated the work; null if none did, so the verdict is inconclusive. */
 export function actOnVerdict(
   state: OrchestratorState,
   { verdict, validator, word = {} }: { verdict: Verdict; validator: NodeId | null; word?: ValidatorsWord },

@@ -1,8 +1,9 @@
 /**
- * That a miner has signed for work that a validator found wrong: what the signed log holds beside the verdict.
+ * The proof that a miner signed for work that a validator found wrong, for the signed log beside the verdict.
  *
- * The miner's signature of the step is checked together with the first answer that finds its work wrong (signed_answers.ts), as
- * nothing else depends on it: most work passes, and a check takes as long as a task of a small stage.
+ * The miner's signature of the step is checked together with the first answer that finds its work wrong
+ * (signed_answers.ts), because nothing else depends on it: most work passes, and a check takes as long as a task of a
+ * small stage.
  */
 
 import type { NodeId } from "../../ids.ts";
@@ -14,7 +15,9 @@ import type { OrchestratorState } from "../state.ts";
 import type { HeldReceipt } from "../../statements/receipt.ts";
 import type { AuditRequest, GradientReplay, ReplayTask, SignedAnswer } from "./audit_state.ts";
 
-/** The receipt that decides whether the verdict can be shown to be about its miner's own work; null: it passes, or there is none. */
+/**
+ * The receipt that proves whether the verdict is about its miner's own work; null: the work passed, or there is none.
+ */
 export function receiptToCheck(
   { config }: OrchestratorState,
   { request, answer }: { request: AuditRequest; answer: SignedAnswer },

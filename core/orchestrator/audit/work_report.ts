@@ -1,11 +1,11 @@
 /**
  * Each miner's work in a round, reported to the validators that turn it into scores.
  *
- * Every item of a closed step is counted once, for the miner whose result was credited, in units of device work; work dropped
- * because its input was in doubt (step/remaking.ts) counts as well. A report goes out when the round is merged; the last few
- * are kept for validators that join later. Work of abandoned rounds is not reported. Of a miner whose payload was tried and gained
- * far less than its peers', only a share counts (held_out/payload_trials.ts). A report also takes back what miners have forfeited
- * of earlier ones (forfeits.ts); so does one more, without work, that ends the run.
+ * Every item of a closed step is counted once, for the miner whose result was credited, in units of device work; work
+ * dropped because its input was in doubt (step/remaking.ts) counts as well. A report goes out when the round is merged;
+ * the last few are kept for validators that join later. Work of abandoned rounds is not reported. If a miner's payload
+ * was evaluated and gained far less than its peers', only a share counts (held_out/payload_trials.ts). A report also
+ * takes back forfeits of earlier ones (forfeits.ts); so does a last one, without work, that ends the run.
  */
 
 import type { NodeId } from "../../ids.ts";
@@ -27,9 +27,9 @@ export function countWork({ roundUnits }: OrchestratorState, { miners }: StepOut
   }
 }
 
-const shareOfWithholders = 0.5; // of a round's pay, for miners that did their tasks but withheld a merge duty
+const shareOfWithholders = 0.5; // of a round's pay, for miners that did their tasks but missed a merge deadline
 
-/** Ends the run's pay once its last round's audits are over: what these take back, and that all the rest is due. */
+/** Settles the run's pay once its last round's audits are over: the last forfeits, and everything else vests. */
 export function reportEnd(state: OrchestratorState): OrchestratorEffect[] {
   return reportRound(state, { round: state.round, isLast: true });
 }

@@ -1,16 +1,16 @@
 /**
- * What members answer for: proven faults, withheld duties, and refused messages.
+ * Members' responsibility: proven faults, missed deadlines, and refused messages.
  *
- * Owns the standing of each hotkey, which outlives its membership, and the consequences: a strike, an expulsion, a rest. Out of
- * scope: judging; callers of `blame` and `convict` have proof, not another member's word. Invariants: an expelled node is never
- * admitted again; standings without an entry for `roundsRemembered` rounds are forgotten.
+ * Owns the standing of each hotkey, which outlives its membership, and the consequences: a strike, a ban, a suspension.
+ * Out of scope: judging; callers of `blame` and `convict` have proof, not another member's word. Invariants: a banned
+ * node is never admitted again; standings without an entry for `roundsRemembered` rounds are forgotten.
  *
- * A strike is a result that no honest program makes (a non-finite value, a false accusation). One may come from a broken
- * device; `mostStrikes` within the remembered rounds end the membership. A lie proven by computation ends it at once. A duty
- * not done in time may be a slow link: it costs pay, the others do not wait for that node for a while, and on repetition its
- * place goes to another. A merge's duties count as one: a node that withholds a different one each round, or one every second
- * round, is as unreliable as one that always withholds. So one duty done in time forgives nothing, and each round without a
- * lapse forgives a part.
+ * A strike is a result that no honest program makes (a non-finite value, a false accusation). One may come from a
+ * broken device; `mostStrikes` within the remembered rounds end the membership. A lie proven by computation ends it at
+ * once. A missed deadline may be due to a slow link: it costs pay, the others do not wait for that node for a while,
+ * and on repetition its place goes to another. A merge's deadlines count as one: a node that misses a different one
+ * each round, or one every second round, is as unreliable as one that misses all. So meeting one deadline forgives
+ * nothing, and each round without a miss forgives a part.
  */
 
 import type { Fault } from "../../fault.ts";
@@ -27,11 +27,11 @@ const mostWithheld = {
   tasks: 6, // in a row: a stalled miner lets all its leases expire at once
   confirming: 2, // of a gradient; others redo its tasks each time
 };
-const confirmedPardon = 1 / 4; // of such a lapse, for one in time: confirming every second one is too few
+const confirmedPardon = 1 / 4; // of such a miss, for each deadline met: committing every second gradient is too few
 
 const mostLapses = 3; // rounds
-const unpaidLapses = 2; // otherwise work that is in no merge would earn half, as long as the node keeps its place
-const roundPardon = 1 / 4; // of a lapse, for a round without one: one bad round in six is tolerated indefinitely
+const unpaidLapses = 2; // otherwise work that is in no merge would earn half for as long as the node keeps its place
+const roundPardon = 1 / 4; // of a miss, for a round without one: one bad round in six is tolerated indefinitely
 
 const mostRefused = 2048; // messages of one node in a round
 const reportedRefusals = 64; // of these; the rest are only counted
@@ -73,21 +73,21 @@ export function blame(
   return [record({ type: "blamed", node, code, detail })];
 }
 
-/** Records a proven lie. The node leaves before anything else it said is used (expulsion.ts). */
+/** Records a proven lie. The node leaves before anything else from it is used (expulsion.ts). */
 export function convict(state: OrchestratorState, { node, reason }: { node: NodeId; reason: string }): void {
   if (state.expelled.has(node)) return;
   state.expelled.add(node);
   state.convicted.push({ node, reason });
 }
 
-// ------------------------------------------------------------------------------------------------- withheld duties
+// ------------------------------------------------------------------------------------------------- missed deadlines
 
 interface DutyOf {
   readonly node: NodeId;
   readonly duty: Duty;
 }
 
-/** The member owed an answer and let the deadline pass, or said that none will come. `ofRound`: that it was owed for. */
+/** The member let the deadline of a pending answer pass, or said that none will come. `ofRound`: the answer's round. */
 export function noteWithheld(
   state: OrchestratorState,
   { node, duty, ofRound = state.round }: DutyOf & { readonly ofRound?: number },
@@ -97,7 +97,7 @@ export function noteWithheld(
   if (duty !== "tasks" && duty !== "confirming") return noteLapse(state, { node, duty });
   standing.withheld[duty] += 1;
   if (standing.withheld[duty] < mostWithheld[duty]) return;
-  standing.withheld[duty] -= 1; // one more withheld duty rests it again
+  standing.withheld[duty] -= 1; // one more missed deadline suspends it again
   sendToRest(state, node);
 }
 
@@ -113,18 +113,19 @@ export function noteUnpaid(
 const tasksOfLoad = mostWithheld.tasks / 2; // a load without progress weighs as much: the second in a row costs the place
 
 /**
- * The member answered heartbeats but got no further with its stage, so it delivers nothing. It may join again at once, as a link may
- * have been slow; the next time its place goes to others, instead of being kept for it in every round.
+ * The member answered heartbeats but made no progress with its stage, so it delivers nothing. It may join again at
+ * once, because a link may have been slow; the next time its place goes to others, instead of being kept for it in
+ * every round.
  */
 export function noteStuckLoad(state: OrchestratorState, node: NodeId): void {
   for (let i = 0; i < tasksOfLoad; i++) noteWithheld(state, { node, duty: "tasks" });
 }
 
-/** Parameters that are not shown hide whatever was done with them: twice in a few rounds costs the place, and for longer. */
+/** Unopened parameters hide whatever was done with them: twice in a few rounds costs the place, and for longer. */
 const hidden = { lapses: 2, rests: 2 };
 const usual = { lapses: 1, rests: 1 };
 
-/** Of any number of duties withheld in one round's merge only the first counts. */
+/** Of all deadlines missed in one round's merge only the first counts. */
 function noteLapse(state: OrchestratorState, { node, duty }: { node: NodeId; duty: MergeDuty }): void {
   const { lapses, rests } = duty === "showing" ? hidden : usual;
   const standing = standingOf(state, node);
@@ -138,9 +139,9 @@ function noteLapse(state: OrchestratorState, { node, duty }: { node: NodeId; dut
 }
 
 /**
- * The member had no link when an answer was due, or was lost while it owed one or held gradients that only it could bring into
- * the merge. That is bad luck unless it also happened in another recent round: otherwise work that is in no merge would earn a
- * whole round's pay.
+ * The member was disconnected when an answer was due, or was lost with a pending answer or with gradients that only it
+ * could bring into the merge. That is bad luck unless it also happened in another recent round: otherwise work that is
+ * in no merge would earn a whole round's pay.
  */
 export function noteAbsence(
   state: OrchestratorState,
@@ -154,12 +155,12 @@ export function noteAbsence(
 }
 
 /**
- * The member is gone, and with it its gradients of the open round, which no merge will have. If it has worked here for a while it
- * keeps the pay the first time, as the work was done and anyone's machine may fail. If that were so each time, or for newcomers,
- * leaving before every merge would earn as much as taking part, at least to hotkeys that take turns. So a node that does it
- * again, is new, or has withheld another duty in the round loses this pay; it counts as withholding its payload, and three such
- * rounds cost the place. Neither being moved or benched by the hub is an absence, as the hub takes
- * the gradients away itself, nor leaving after the payload was committed.
+ * The member is gone, and with it its gradients of the open round, which no merge will have. If it has worked here for
+ * a while it keeps the pay the first time, because the work was done and any machine may fail. If that were so each
+ * time, or for newcomers, leaving before every merge would earn as much as taking part, at least for hotkeys that take
+ * turns. So a node that does it again, is new, or has missed another deadline in the round loses this pay; it counts as
+ * missing its payload, and three such rounds cost the place. A move or bench by the orchestrator does not count,
+ * because the orchestrator takes the gradients away itself, nor does leaving after the payload was committed.
  */
 export function noteLostGradients(
   state: OrchestratorState,
@@ -171,12 +172,12 @@ export function noteLostGradients(
   if (state.unpaid.has(node)) state.roundUnits.delete(node);
 }
 
-/** All members lost their links through the hub's own fault. */
+/** All members lost their links because of the orchestrator. */
 export function forgetAbsences(state: OrchestratorState): void {
   for (const standing of state.standings.values()) standing.absentRound = null;
 }
 
-/** The member did the duty in time. For a merge's duties see `ageStandings`. */
+/** The member met the deadline. For a merge's deadlines see `ageStandings`. */
 export function noteFulfilled(
   state: OrchestratorState,
   { node, duty }: { node: NodeId; duty: Exclude<Duty, MergeDuty> },
@@ -194,30 +195,30 @@ export function isUnreliable(state: OrchestratorState, { node, duty }: DutyOf): 
   return standing.lapsedRound !== null && standing.lapsedRound + roundsRemembered >= state.round;
 }
 
-/** Whether it has withheld a merge's duty that it has not made up for since. */
+/** Whether it has missed a merge deadline that it has not made up for since. */
 export function hasLapsed({ standings }: OrchestratorState, node: NodeId): boolean {
   return (standings.get(node)?.lapses ?? 0) > 0;
 }
 
-/** The member loses its place until the remembered rounds have passed so many times. */
+/** Suspends the member until the remembered rounds have passed this many times. */
 export function sendToRest(state: OrchestratorState, node: NodeId, times = 1): void {
   standingOf(state, node).restUntilRound = state.round + times * roundsRemembered;
   state.resting.push(node);
   notifyOfRest(state, node);
 }
 
-/** Also when it comes back, as its owner may have started it anew. */
+/** Also on its return, because its owner may have restarted it. */
 export function notifyOfRest(state: OrchestratorState, node: NodeId): void {
   const untilRound = state.standings.get(node)?.restUntilRound ?? 0;
   if (untilRound > state.round) notify(state, node, { type: "notice", about: "rest", untilRound });
 }
 
-/** Notes something out of the ordinary that proves nothing. */
+/** Records unusual behaviour that proves nothing. */
 export function suspect(state: OrchestratorState, node: NodeId): void {
   standingOf(state, node).suspectedRound = state.round;
 }
 
-/** Its contradiction had a microbatch made again, to the same. */
+/** Its contradiction had a microbatch recomputed, with the same result. */
 export function noteVainClaim(state: OrchestratorState, node: NodeId): void {
   standingOf(state, node).vainRound = state.round;
 }
@@ -239,8 +240,8 @@ export function isResting(state: OrchestratorState, node: NodeId): boolean {
 // ----------------------------------------------------------------------------------------------- refused messages
 
 /**
- * Counts a refused message. False if there have been too many to answer or record. Late results are not held against a miner: a
- * slow one has as many as it has leases.
+ * Counts a refused message. False if there have been too many to answer or record. Late results are not held against a
+ * miner: a slow one has as many as it has leases.
  */
 export function noteRefused(
   state: OrchestratorState,
@@ -250,7 +251,7 @@ export function noteRefused(
   standing.refused += 1;
   if (isLate) standing.late += 1;
   if (standing.refused - standing.late >= mostRefused) {
-    convict(state, { node, reason: `it sent ${mostRefused} messages within a round that had to be refused` });
+    convict(state, { node, reason: `${mostRefused} of its messages were refused within a round` });
   }
   return standing.refused <= reportedRefusals;
 }

@@ -1,10 +1,10 @@
 /**
- * The capacity of stages in microbatches per millisecond, which makes them comparable: a tail spends fewer forwards on a
- * microbatch than the others, and forwards of different stages differ in cost.
+ * The capacity of stages in microbatches per millisecond, which makes them comparable: a tail spends fewer forwards on
+ * a microbatch than the others, and forwards of different stages differ in cost.
  *
- * Speeds are FLOPs per token and millisecond, by the measured times of pace.ts and the known cost of a stage: a miner keeps its
- * speed when it changes stage. An unmeasured miner counts as the mean of its stage, else of the run. The cost is one look per
- * stage and none per replica, since every newcomer asks.
+ * Speeds are FLOPs per token and millisecond, by the measured times of pace.ts and the known cost of a stage: a miner
+ * keeps its speed when it changes stage. An unmeasured miner counts as the mean of its stage, otherwise of the run. The
+ * cost is one look per stage and none per replica, because every newcomer asks.
  */
 
 import { present } from "../../assert.ts";

@@ -1,4 +1,6 @@
-/** The way of a loading member from the parameters it was told to load to the run's. Who walks it: catching_up.ts. */
+/**
+ * A loading member's path from the parameters it was told to load to the run's current ones. Applied by catching_up.ts.
+ */
 
 import type { BlobHash, BlobRef } from "../../ids.ts";
 import type { ParameterSource } from "../../protocol/message.ts";
@@ -6,7 +8,7 @@ import type { MergedStage } from "../merge/merge_state.ts";
 
 /** What a loading member still needs to hold the newest published round. */
 export interface CatchUp {
-  readonly base: ParameterSource; // what it was told to load
+  readonly base: ParameterSource; // the parameters it was told to load
   readonly merges: { readonly merged: MergedStage; readonly slices: readonly BlobRef[] }[]; // oldest first
   held: BlobHash | null; // parameters on its device; null: still loading the base
   hasEmptyOptimizer: boolean;
@@ -23,7 +25,7 @@ export const newCatchUp = (base: ParameterSource): CatchUp => ({
   isTold: false,
 });
 
-/** What the store keeps for it. */
+/** The blobs that the store keeps for it. */
 export function blobsOfPath({ base, merges, held }: CatchUp): BlobRef[] {
   const slices = merges.flatMap((merge) => merge.slices);
   if (held !== null || base.type === "initial") return slices;

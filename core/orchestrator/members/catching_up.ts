@@ -1,10 +1,11 @@
 /**
- * A newcomer whose stage takes longer to load than a round takes to train. It keeps its assignment: the merges that the run
- * makes meanwhile are kept for it, and once loaded it applies them one by one until it holds the current parameters.
+ * A newcomer whose stage takes longer to load than a round takes to train. It keeps its assignment: the merges made
+ * meanwhile are kept for it, and once loaded it applies them one by one until it holds the current parameters.
  *
- * A merge is a fraction of the parameters (a quarter with int8, less if sparse), so a link that carries the parameters in several
- * rounds still catches up. Each step must lead to the round's agreed hash. Out of scope: how long a load may take without
- * progress (loading.ts). Invariant: `state.catchingUp` has an entry for every loading member and for nobody else.
+ * A merge is a fraction of the parameters (a quarter with int8, less if sparse), so even a link that needs several
+ * rounds for the parameters catches up. Each step must lead to the round's agreed hash. Out of scope: how long a load
+ * may take without progress (loading.ts). Invariant: `state.catchingUp` has an entry for every loading member and for
+ * nobody else.
  */
 
 import { present } from "../../assert.ts";
@@ -23,8 +24,9 @@ import { activate } from "./replicas.ts";
 import { benchMember } from "./roster_changes.ts";
 
 /**
- * Merges kept for one member. Without momentum, a link on which int8 parameters take more than eight rounds needs more than two
- * rounds for a merge and never catches up; and the store keeps the parameters of at most so many rounds for newcomers.
+ * The most merges kept for one member. Without momentum, a link that needs more than eight rounds for int8 parameters
+ * needs more than two rounds for a merge and never catches up; and the store keeps the parameters of at most this many
+ * rounds for newcomers.
  */
 const mostMerges = 8;
 
@@ -52,12 +54,12 @@ function giveUp(state: OrchestratorState, member: Member): OrchestratorEffect[] 
   benchMember(state, member);
   notify(state, node, { type: "notice", about: "behind", merges: mostMerges, startsAnew: true });
   const text =
-    `${node} loads stage ${stage} anew: in the time its link took, the run merged more than ${mostMerges} rounds. ` +
-    "A faster link or longer rounds would let it in";
+    `${node} loads stage ${stage} again: its link took so long that the run merged more than ${mostMerges} rounds. ` +
+    "It needs a faster link, or the run longer rounds";
   return [record({ type: "warning", text })];
 }
 
-/** The stage that the member was told to load is on its device. */
+/** The assigned stage is on the member's device. */
 export function onReady(
   state: OrchestratorState,
   { member, message }: { member: Member; message: Ready },
@@ -67,7 +69,7 @@ export function onReady(
   const { base } = path;
   if (base.type === "blobs" && base.parameters.hash !== message.parameters.hash) {
     benchMember(state, member);
-    const detail = `Cannot accept stage ${member.stage} as loaded: its parameters must have the round's agreed hash`;
+    const detail = `The parameters loaded for stage ${member.stage} do not have the round's agreed hash`;
     return reject(member.node, fault("badBlob", detail));
   }
   path.held = message.parameters.hash;
@@ -75,7 +77,7 @@ export function onReady(
   return [];
 }
 
-/** Members that hold the open round's parameters become replicas, but not while a merge is replacing these. */
+/** Members that hold the open round's parameters become replicas, unless a merge is replacing these. */
 export function activateCaughtUp(state: OrchestratorState): OrchestratorEffect[] {
   if (state.phase === "merging") return [];
   const effects: OrchestratorEffect[] = [];
@@ -137,8 +139,8 @@ export function onFollowed(
   if (message.parameters.hash !== next.merged.parameters.hash) {
     benchMember(state, member);
     const { stage } = member;
-    const detail = `The parameters of stage ${stage} after the merge of round ${round} have another hash than ` +
-      "the run's; this node loads the stage anew";
+    const detail = `The parameters of stage ${stage} after the merge of round ${round} do not have ` +
+      "the run's hash; this node loads the stage again";
     return reject(member.node, fault("badBlob", detail));
   }
   path.merges.shift();
@@ -157,7 +159,7 @@ export function onFollowFailed(
   return [record({ type: "faultSeen", node: member.node, ...message.fault })];
 }
 
-/** The run's parameters were replaced by others than a merge leads to, in all stages or one: newcomers load those. */
+/** The run's parameters were replaced by others than those of a merge, in all stages or one: newcomers load those. */
 export function abandonPaths(state: OrchestratorState, only: StageIndex | null = null): void {
   for (const node of [...state.catchingUp.keys()]) {
     const member = present(state.members.get(node), "a loading member is a member");
@@ -165,7 +167,7 @@ export function abandonPaths(state: OrchestratorState, only: StageIndex | null =
   }
 }
 
-/** Whether the hash is of something that the member needs to load or to catch up. */
+/** Whether the member needs a blob of this hash to load or to catch up. */
 export function isOnPath(state: OrchestratorState, { node, hash }: { node: NodeId; hash: string }): boolean {
   const path = state.catchingUp.get(node);
   return path !== undefined && blobsOfPath(path).some((ref) => ref.hash === hash);

@@ -1,14 +1,14 @@
 /**
  * A miner that asks to leave in the middle of a round.
  *
- * Between two merges each replica trains its own copy of the stage, so what it learned in the open round leaves with it. If that is
- * more than what the replicas that stay have learned, as with a stage's only replica, the round ends with the open step: the merge
- * takes the leaver's payload, and its successor continues from the merged parameters. Any other leaver may go at once: its share
- * of the round is lost, and `tasksLost` of the record `nodeLost` says how much.
+ * Between two merges each replica trains its own copy of the stage, so what it learned in the open round leaves with
+ * it. If that is more than what the remaining replicas have learned, as with a stage's only replica, the round ends
+ * with the open step: the merge takes the leaver's payload, and its successor continues from the merged parameters. Any
+ * other leaver may go at once: its share of the round is lost, and `tasksLost` of the record `nodeLost` says how much.
  *
- * Asking is binding: a miner for which the round ends early is dismissed when that round is over, as soon as it has opened what was
- * drawn of it. Otherwise it could end every round early. It may join again like any newcomer; an honest one has left by itself by
- * then (core/miner/leaving.ts).
+ * Asking is binding: a miner for which the round ends early is dismissed when that round is over, as soon as it has
+ * opened what was drawn of it. Otherwise it could end every round early. It may rejoin like any newcomer; an honest one
+ * has left by then (core/miner/leaving.ts).
  */
 
 import { fault } from "../../fault.ts";

@@ -1,8 +1,10 @@
 /**
- * Carries out what blame.ts decided: liars leave the run, withholders give up their places.
+ * Carries out the decisions of blame.ts: banned nodes leave the run, members with too many missed deadlines give up
+ * their places.
  *
- * Owns what is removed with an expelled node: its units in the open round and in kept reports, its payload in the current
- * merge, its place. Out of scope: scores of earlier rounds, which validators own; the next work report names the expelled.
+ * Owns what is removed with a banned node: its units in the open round and in kept reports, its payload in the current
+ * merge, its place. Out of scope: scores of earlier rounds, which validators own; the next work report names the banned
+ * nodes.
  */
 
 import { fault } from "../../fault.ts";
@@ -20,7 +22,7 @@ export function expelConvicted(state: OrchestratorState, nowMs: number): Orchest
   for (let next = state.convicted.shift(); next !== undefined; next = state.convicted.shift()) {
     const { node, reason } = next;
     state.roundUnits.delete(node);
-    state.forfeits.delete(node); // an expulsion takes more
+    state.forfeits.delete(node); // a ban takes more
     for (const { units } of state.reports) units.delete(node);
     effects.push({ type: "disconnect", node, fault: fault("notAdmitted", reason) });
     if (state.members.has(node)) effects.push(...loseNode(state, { node, reason, nowMs, expelled: true }));
@@ -29,7 +31,7 @@ export function expelConvicted(state: OrchestratorState, nowMs: number): Orchest
   return effects;
 }
 
-/** They stay members without a stage and get one again when the rest is over or no other member is available. */
+/** They stay members without a stage and get one again when the suspension is over or no other member is available. */
 export function restWithholders(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (let node = state.resting.shift(); node !== undefined; node = state.resting.shift()) {

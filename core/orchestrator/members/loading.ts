@@ -1,10 +1,10 @@
 /**
- * How long a member may take to load its stage: as long as it makes progress. A large stage over a slow link takes an hour; a
- * miner that reports no progress for `patience` is given up.
+ * How long a member may take to load its stage: as long as it makes progress. A large stage over a slow link takes an
+ * hour; a miner that reports no progress for `patience` is given up.
  *
- * A member's own reports are trusted only so far: each step forward extends the deadline by one patience and counts once. There
- * are three parts of 101 percentage values, so a lying member also runs out. A stage without another replica waits at most one
- * patience (rebalance.ts).
+ * A member's own reports are trusted only so far: each step forward extends the deadline by one patience and counts
+ * once. There are three parts of 101 percentage values, so a dishonest member also runs out. A stage without another
+ * replica waits at most one patience (rebalance.ts).
  */
 
 import { present } from "../../assert.ts";
@@ -38,7 +38,10 @@ export function onLoading(
   return [record({ type: "nodeLoading", node: member.node, stage, part, percent })];
 }
 
-/** Whether this assignment's alarm rings for a member without progress, which has to go; one with progress gets a new alarm. */
+/**
+ * Whether this assignment's alarm rings for a member without progress, which must go; one with progress gets a new
+ * alarm.
+ */
 export function onLoadingAlarm(
   state: OrchestratorState,
   { node, assignment, nowMs }: { node: NodeId; assignment: number; nowMs: number },

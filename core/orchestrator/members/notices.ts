@@ -1,8 +1,9 @@
 /**
- * What members are told of their own conduct, so that their owners can see why they are not paid or have no stage.
+ * Notifications of members about their own conduct, so that their owners can see why they are not paid or have no
+ * stage.
  *
- * Owns the notices of one event: they are noted where the conduct is (blame.ts, audit/forfeits.ts) and sent at its end, to those
- * who are members then. Invariant: none is left between events.
+ * Owns the notifications of one event: they are recorded with the conduct (blame.ts, audit/forfeits.ts) and sent at the
+ * event's end to the members that remain. Invariant: none is left between events.
  */
 
 import type { NodeId } from "../../ids.ts";

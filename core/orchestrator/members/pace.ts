@@ -1,8 +1,8 @@
 /**
  * How fast replicas work: the time of one unit, measured between a replica's results, never self-reported.
  *
- * Owns these estimates and each stage's sum of them, updated as members come, go and are measured: every newcomer needs the
- * sum, so it must not cost a look at every replica.
+ * Owns these estimates and each stage's sum of them, updated as members come, go and are measured: every newcomer needs
+ * the sum, so it must not cost a look at every replica.
  */
 
 import { present } from "../../assert.ts";
@@ -10,8 +10,8 @@ import type { Member, OrchestratorState, StageRoster } from "../state.ts";
 
 const memory = 0.8; // share of the old value in a running mean
 const steadyMemory = 0.95; // the same where stability matters more than recency: a task's time varies by a third, this mean by 5 %
-const leastForwardMs = 1e-3; // below that all are equally fast
-const mostForwardMs = 3_600_000; // above that all are equally slow
+const leastForwardMs = 1e-3; // below that all count as equally fast
+const mostForwardMs = 3_600_000; // above that all count as equally slow
 
 /** Books the time between this result and the member's previous work. */
 export function measure(
@@ -35,7 +35,7 @@ export function measure(
   roster.forwardMs = roster.forwardMs === null ? forwardMs : 0.98 * roster.forwardMs + 0.02 * forwardMs;
 }
 
-/** The member failed a task: it counts as half as fast, and as no faster than the time it was given. */
+/** The member failed a task: it counts as half as fast, and no faster than the time it was given. */
 export function distrustPace(
   state: OrchestratorState,
   member: Member,
@@ -49,7 +49,7 @@ export function distrustPace(
   setPace(roster, { member, forwardMs, steadyMs: Math.max(member.steadyMs ?? 0, forwardMs) });
 }
 
-/** Another replica was faster: this one is at least as slow as that, with all its leased work. */
+/** Another replica was faster: this one took at least that long, with all its leased work. */
 export function noteOvertaken(
   state: OrchestratorState,
   member: Member,
@@ -67,33 +67,33 @@ export function noteOvertaken(
 const mostSlower = 4; // times the stage's median: the longest that any replica is waited for
 
 /**
- * The pace that others wait for. A member that sets its own pace could stretch every step by being slower each time, and never
- * late.
+ * The pace that others wait for. A member that sets its own pace could stretch every step by being slower each time,
+ * and never late.
  */
 export function awaitedForwardMs(roster: StageRoster, member: Member): number {
   const own = forwardMsOf(roster, member);
   return roster.medianMs === null ? own : Math.min(own, mostSlower * roster.medianMs);
 }
 
-/** Taken between two steps. */
+/** Computed between two steps. */
 export function noteMedians(roster: StageRoster): void {
   roster.medianMs = medianOf(roster.members.map(({ steadyMs }) => steadyMs));
   roster.medianTripMs = medianOf(roster.members.map(({ tripMs }) => tripMs));
 }
 
-/** Of those measured; for an even count, the faster of the middle two. */
+/** Of the measured times; for an even count, the faster of the middle two. */
 function medianOf(times: readonly (number | null)[]): number | null {
   const measured = times.flatMap((ms) => ms === null ? [] : [ms]).sort((a, b) => a - b);
   return measured[(measured.length - 1) >> 1] ?? null;
 }
 
-const usualTrips = 10; // a busy machine, a slow link or a lost packet makes one of many trips several times as long as most
-const leastPatienceMs = 100; // below that it is the hub's own machine that is late
+const usualTrips = 10; // a busy machine, a slow link or a lost packet makes one trip several times as long as most
+const leastPatienceMs = 100; // below that the orchestrator's own machine is late
 const mostPatienceMs = 1000;
 
 /**
- * A task is given at least this long before another replica gets it as well. In a run whose steps take a fraction of a second, a constant
- * second would let one replica that answers nothing hold up each step several times over.
+ * The least time for a task before another replica gets it as well. In a run whose steps take a fraction of a second, a
+ * constant second would let one silent replica hold up each step several times over.
  */
 export function shortestPatienceMs({ medianTripMs }: StageRoster): number {
   if (medianTripMs === null) return mostPatienceMs;

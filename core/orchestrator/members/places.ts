@@ -1,29 +1,32 @@
 /**
- * How many tasks a miner may hold at once: as many as keep its device busy while results and new tasks are on their way.
+ * The in-flight window: how many tasks a miner may hold at once, to keep its device busy while results and new tasks
+ * are in flight.
  *
- * A task that is handed to a miner without any other takes its computing and two trips. While they pass, the device could compute
- * as many tasks as this time is longer than the computing alone. More than that would only wait at the
- * miner, where gradients cannot overtake forwards, and be lost with it. So a miner on a fast link holds few.
+ * A task handed to a miner without any other takes its computing and two trips. The window is the ratio of that time to
+ * the computing alone. More tasks would only wait at the miner, where gradients cannot overtake forwards, and be lost
+ * with it. So a miner on a fast link holds few.
  *
- * The miner says itself how long it computed, within the time that the hub measured. A false number gets it fewer tasks in
- * advance, or more up to the limit, and it is not waited for any longer.
+ * The miner reports its computing time, within the time that the orchestrator measured. A false number gets it fewer
+ * tasks in advance, or more up to the limit, and it is not waited for any longer.
  */
 
 import type { RunConfig } from "../../config/config.ts";
 import type { Member } from "../state.ts";
 
-export const leastPlaces = 4; // also where no link is slow: the hub may be late
+export const leastPlaces = 4; // even if no link is slow: the orchestrator may be late
 const memory = 0.8; // share of the old value in the running mean
 const leastComputeMs = 1; // below that everything is a trip, and the limit decides
 
-/** Books a task that its miner held alone: no backward, as forwards are what a step begins with, and shorter. */
+/**
+ * Books a task that its miner held alone, unless it is a backward: forwards are shorter, and a step begins with them.
+ */
 export function noteTrip(member: Member, { tookMs, computeMs }: { tookMs: number; computeMs: number }): void {
   const ratio = tookMs / Math.min(Math.max(computeMs, leastComputeMs), Math.max(tookMs, leastComputeMs));
   member.tripMs = member.tripMs === null ? tookMs : memory * member.tripMs + (1 - memory) * tookMs;
   member.tripRatio = member.tripRatio === 0 ? ratio : memory * member.tripRatio + (1 - memory) * ratio;
 }
 
-/** Taken between two steps. All tasks must also fit what a session may have unacknowledged. */
+/** Computed between two steps. All tasks must also fit what a session may have unacknowledged. */
 export function placesFor({ limits, deterministic }: RunConfig, { tripRatio }: Member): number {
   const most = Math.min(
     limits.leasesPerMiner,

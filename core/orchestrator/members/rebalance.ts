@@ -1,15 +1,16 @@
 /**
- * Moves miners between stages at the end of a round, when a miner has no work in progress: its round has just been merged.
+ * Moves miners between stages at the end of a round, when a miner has no work in progress: its round has just been
+ * merged.
  *
- * First the floor: a stage with fewer than two replicas cannot check itself and is lost with the next miner, so it gets one
- * from a stage with more than two. Then the pace: one miner per round goes from the stage with the most capacity to the one
- * with the least. Paces are noisy, and a moved miner loses its optimizer's moments, so a move has to be worth it: the gap is
- * large and existed a round earlier too; the slower stage gains at least half of what the miner brings; neither the miner's own
- * speed nor its new neighbours' reverses the gap; the moved miner and the two stages then rest for a while. No stage is brought
- * below two for pace.
+ * First the floor: a stage with fewer than two replicas cannot check itself and is lost with the next miner, so it gets
+ * one from a stage with more than two. Then the pace: one miner per round goes from the stage with the most capacity to
+ * the one with the least. Paces are noisy, and a moved miner loses its optimizer's moments, so a move must be worth it:
+ * the gap is large and existed a round earlier too; the slower stage gains at least half of what the miner brings;
+ * neither the miner's own speed nor its new neighbours' reverses the gap; the moved miner and the two stages then stay
+ * for a while. No stage is brought below two for pace.
  *
- * A stage that has lost every replica gets a miner at once, since the run stalls without it: the miner's part of the open step
- * is redone.
+ * A stage that has lost every replica gets a miner at once, because the run stalls without it: the miner's part of the
+ * open step is redone.
  */
 
 import { present } from "../../assert.ts";
@@ -53,7 +54,7 @@ function raiseFloor(state: OrchestratorState): OrchestratorEffect[] {
   return effects;
 }
 
-/** From the stage with the most miners: preferably one that has not moved lately, else the slowest. */
+/** From the stage with the most miners: preferably one that has not moved lately, otherwise the slowest. */
 function spareReplica(state: OrchestratorState, to: StageIndex): Member | null {
   const donors = stageCapacities(state).map(({ stage, assigned }) => ({
     assigned,
@@ -125,7 +126,7 @@ function bestMover(state: OrchestratorState, { from, to }: Ends): Member | null 
   return best?.member ?? null;
 }
 
-/** Its pace there is measured anew. */
+/** Its pace there is measured again. */
 function move(state: OrchestratorState, member: Member, to: StageIndex): OrchestratorEffect[] {
   const from = present(member.stage, "a mover has a stage");
   benchMember(state, member);
@@ -139,14 +140,14 @@ function move(state: OrchestratorState, member: Member, to: StageIndex): Orchest
   return [record({ type: "nodeMoved", node: member.node, from, to })];
 }
 
-// ----------------------------------------------------------------------------------------------- a stage without anybody
+// ------------------------------------------------------------------------------------------- a stage without replicas
 
 /** While the run stalls for a stage without miners, that stage gets one from the stage with the most. */
 export function coverStages(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   return state.phase === "training" ? coverDeserted(state, nowMs) : [];
 }
 
-/** Before the run begins, when gathering is late: the last to join may have gone where they were not needed. */
+/** Before the run begins, when gathering is late: the last miners may have joined stages that did not need them. */
 export function coverDeserted(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const empty = state.rosters.findIndex((_, stage) => isDeserted(state, { stage: stageIndex(stage), nowMs }));
   if (empty === -1 || [...state.waiting].some((node) => isComing(state, { node, stage: empty }))) return [];
@@ -161,7 +162,7 @@ export function coverDeserted(state: OrchestratorState, nowMs: number): Orchestr
   return [...effects, ...move(state, mover, stageIndex(empty))];
 }
 
-/** No member has the stage, and none sent there will have it soon. */
+/** No member has the stage, and none assigned to it will have it soon. */
 function isDeserted(state: OrchestratorState, { stage, nowMs }: { stage: StageIndex; nowMs: number }): boolean {
   const { assigned, members } = rosterOf(state, stage);
   if (assigned === 0 || members.length > 0) return assigned === 0;
@@ -178,8 +179,8 @@ function isComing(state: OrchestratorState, { node, stage }: { node: NodeId; sta
 }
 
 /**
- * From the stage with the most connected miners that can hold `to`: one that is not working yet, else the one with the least
- * work to redo.
+ * From the stage with the most connected miners that can hold `to`: one that is not working yet, otherwise the one with
+ * the least work to redo.
  */
 function leastMissed(state: OrchestratorState, to: number): Member | null {
   const connected = state.rosters.map((): Member[] => []);

@@ -1,13 +1,14 @@
 /**
  * The active replicas of each stage: membership, free places, turns.
  *
- * Owns membership of rosters and the order in which replicas get work. Interleaved weighted round robin (SWARM, section 4): the
- * replica with the least expected busy time comes first, so one that is twice as fast gets twice the tasks. Out of scope:
- * measuring speed (pace.ts).
+ * Owns membership of rosters and the order in which replicas get work. Interleaved weighted round robin (SWARM, section
+ * 4): the replica with the least expected busy time comes first, so one that is twice as fast gets twice the tasks. Out
+ * of scope: measuring speed (pace.ts).
  *
- * Equal replicas get equal work over a few steps, though not in each. One slow task costs a replica some of that step's tasks and
- * the next step is even again: a pace forgets it within about five results, and each step brings some (levelReplicas). What
- * waits when every place is taken goes to whoever is free first, since no free replica is kept waiting for another's turn.
+ * Equal replicas get equal work over a few steps, though not in each. One slow task costs a replica some of that step's
+ * tasks and the next step is even again: a pace forgets it within about five results, and each step brings some
+ * (levelReplicas). When every place is taken, waiting items go to the first free replica: no free replica waits for
+ * another's turn.
  */
 
 import { assert, present } from "../../assert.ts";
@@ -40,7 +41,7 @@ export function presentReplica(
 
 export function activate(state: OrchestratorState, member: Member): void {
   const roster = rosterOf(state, present(member.stage, "an active member has a stage"));
-  assert(member.status !== "active", `Cannot activate ${member.node} as it must not be active`);
+  assert(member.status !== "active", `${member.node} is not active before its activation`);
   member.status = "active";
   state.catchingUp.delete(member.node);
   member.places = placesFor(state.config, member);
@@ -53,11 +54,11 @@ export function activate(state: OrchestratorState, member: Member): void {
   markReady(state, member);
 }
 
-/** Removes an active replica; the caller hands on its queued and leased work first. */
+/** Removes an active replica; the caller first reassigns its queued and leased work. */
 export function deactivate(state: OrchestratorState, member: Member, status: MemberStatus): void {
   if (member.status === "active") {
     const roster = rosterOf(state, present(member.stage, "an active member has a stage"));
-    assert(member.leases.size === 0 && isEmpty(member.own), `Cannot retire ${member.node} as it must hold no work`);
+    assert(member.leases.size === 0 && isEmpty(member.own), `${member.node} holds no work when it is retired`);
     roster.members.splice(roster.members.indexOf(member), 1);
     countPace(roster, { member, by: -1 });
     if (member.graceUntilMs === null) roster.present -= 1;
@@ -74,13 +75,16 @@ export function setStage(state: OrchestratorState, member: Member, stage: StageI
   member.stage = stage;
 }
 
-/** Marks the member as needing an `assign`; one that is away may have lost its session and is reconsidered when it is back. */
+/**
+ * Marks the member as needing an `assign`; a disconnected one may have lost its session and is reconsidered on its
+ * return.
+ */
 export function awaitAssign(state: OrchestratorState, member: Member): void {
   if (member.role !== "miner" || member.status !== "waiting" || member.graceUntilMs !== null) return;
   state.waiting.add(member.node);
 }
 
-// -------------------------------------------------------------------------------------------------- silence
+// ---------------------------------------------------------------------------------------------------- disconnects
 
 /** The link broke: no new work until it is restored. */
 export function setAway(state: OrchestratorState, member: Member, graceUntilMs: number): void {
@@ -130,10 +134,10 @@ const mostAhead = forwardsOf("forward") + forwardsOf("backward"); // one microba
 const handicap = 0.9; // forwards of the fastest replica: less than one, so each gets a task before any gets a second
 
 /**
- * Replicas start a step almost level, so each gets a task before any gets a second: a replica without tasks could not be
- * audited, and its pace would never be known. Those that are ahead come a little later: what cannot be divided evenly would
- * otherwise go to the same replica in every step, four microbatches among three always as 2, 1, 1. It would even look faster
- * for that: a task that waits behind another does not wait for the link, so its time is shorter.
+ * Replicas start a step almost level, so each gets a task before any gets a second: a replica without tasks could not
+ * be audited, and its pace would never be known. Those that are ahead come a little later; otherwise an indivisible
+ * rest would go to the same replica in every step, four microbatches among three always as 2, 1, 1. That replica would
+ * even look faster: a task that waits behind another does not wait for the link, so its time is shorter.
  */
 export function levelReplicas(state: OrchestratorState): void {
   for (const roster of state.rosters) {

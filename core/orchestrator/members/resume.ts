@@ -1,11 +1,12 @@
 /**
- * A node that returns with a new session and reports what it still holds: what fits is kept, what was lost in transit is sent
- * again. So neither a restart of the orchestrator nor a lost session costs a gradient.
+ * A node that returns with a new session and reports what it still holds: matching state is kept, and messages lost in
+ * transit are sent again. So neither a restart of the orchestrator nor a lost session costs a gradient.
  *
- * Kept: an active replica of the same assignment that has applied every step header but possibly the last. Its leases end (the
- * task or its result may have been lost), credited tasks that are not in its log wait again, and every request it has not
- * answered is repeated; a miner answers a repeated request as it did the first. A node that returns too often in one step
- * (returns.ts) gains no time by it, its work goes to others, and credited work that it no longer has counts as withheld.
+ * Kept: an active replica of the same assignment that has applied every step header but possibly the last. Its leases
+ * end (the task or its result may have been lost), credited tasks that are not in its log wait again, and every
+ * unanswered request is repeated; a miner answers a repeated request as it did the first. A node that returns too often
+ * in one step (returns.ts) gains no time by it, its work is reassigned, and credited work that it no longer has counts
+ * as a missed deadline.
  */
 
 import { present } from "../../assert.ts";
@@ -84,7 +85,7 @@ export function resumeMember(
   return effects;
 }
 
-/** Asks for less than before, with the same deadline. */
+/** Asks for fewer tasks than before, with the same deadline. */
 function keepAsked(state: OrchestratorState, { member, asked }: { member: Member; asked: SealRequest }): void {
   const { work } = state;
   if (work === null || member.stepTasks.length === 0) return;

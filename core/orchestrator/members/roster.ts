@@ -1,8 +1,9 @@
 /**
  * Membership: joining, assignment to a stage, silence, loss, leaving.
  *
- * A newcomer goes to a stage that lacks replicas, else to the one that limits the run (to its previous one if that is as short
- * of miners), loads the newest round's parameters and catches up with the merges since (catching_up.ts). A silent node keeps its work for `disconnectGraceMs`; after that it is lost and its work goes to others. Out of scope:
+ * A newcomer goes to a stage that lacks replicas, otherwise to the one that limits the run (to its previous one if that
+ * is as short of miners), loads the newest round's parameters and catches up with the merges since (catching_up.ts). A
+ * silent node keeps its work for `disconnectGraceMs`; after that it is lost and its work is reassigned. Out of scope:
  * how long loading may take (loading.ts), returning with kept work (resume.ts).
  */
 
@@ -43,7 +44,7 @@ export function onJoin(
 ): OrchestratorEffect[] {
   const { node, message, nowMs } = options;
   if (state.expelled.has(node)) {
-    return [{ type: "disconnect", node, fault: fault("notAdmitted", "this node was expelled from the run") }];
+    return [{ type: "disconnect", node, fault: fault("notAdmitted", "this node was banned from the run") }];
   }
   const tooMany = noteJoined(state, node);
   if (tooMany !== null) return [{ type: "disconnect", node, fault: tooMany }];
@@ -89,7 +90,7 @@ function roomFault(
   const most = state.config.limits.minersPerStage;
   return fault(
     "limitExceeded",
-    `Cannot join as every stage has the most miners that it may have, ${most}; try again later`,
+    `Every stage already has ${most} miners, the most that it may have; try again later`,
   );
 }
 
@@ -98,7 +99,7 @@ export function freePlaces({ members, validators, stages, config }: Orchestrator
   return Math.max(0, stages.length * config.limits.minersPerStage - (members.size - validators.size));
 }
 
-/** Of the stages its device can hold, the one that needs a miner most; null if all are full. */
+/** The stage that needs a miner most, among those that its device can hold; null if all are full. */
 function chooseStage(state: OrchestratorState, member: Member): StageIndex | null {
   const { limits, swarm } = state.config;
   const open = stageCapacities(state).filter(({ stage, assigned }) =>
@@ -145,12 +146,12 @@ export function assignWaiting(state: OrchestratorState, nowMs: number): Orchestr
   return effects;
 }
 
-/** A resting or unreliable member is better than none. */
+/** A suspended or unreliable member is better than none. */
 const isShort = (state: OrchestratorState): boolean => state.rosters.some((roster) => roster.assigned === 0);
 
 const mostPeers = 8;
 
-/** Replicas that hold the stage and can be asked for it, the idlest first. */
+/** Replicas that hold the stage and can be asked for it, the least busy first. */
 function peersOf(state: OrchestratorState, stage: StageIndex): Peer[] {
   const peers: Peer[] = [];
   for (const member of replicasOf(state, stage)) {
@@ -220,12 +221,12 @@ export function isLost(state: OrchestratorState, { node, nowMs }: { node: NodeId
   return false;
 }
 
-/** Dismisses a member with a reason; its confirmed work stays counted. */
+/** Dismisses a member with a reason; its committed work stays counted. */
 export function onDismissed(
   state: OrchestratorState,
   options: { node: NodeId; fault: Fault; reason?: string; nowMs: number },
 ): OrchestratorEffect[] {
-  const { node, fault, reason = "it is not admitted any more", nowMs } = options;
+  const { node, fault, reason = "it is no longer admitted", nowMs } = options;
   if (!state.members.has(node)) return [];
   return [
     { type: "disconnect", node, fault },
@@ -233,7 +234,7 @@ export function onDismissed(
   ];
 }
 
-/** The member says goodbye; anything it owes a merge counts as withheld. */
+/** The member announces that it leaves; its pending merge answers count as missed deadlines. */
 export function onLeaving(
   state: OrchestratorState,
   { member: { node }, reason, nowMs }: { member: Member; reason: string; nowMs: number },
@@ -243,7 +244,7 @@ export function onLeaving(
   return loseNode(state, { node, reason, nowMs });
 }
 
-/** Forgets a node and hands all it held to others. */
+/** Forgets a node and reassigns everything it held. */
 export function loseNode(
   state: OrchestratorState,
   options: { node: NodeId; reason: string; nowMs: number; expelled?: true },
@@ -254,12 +255,13 @@ export function loseNode(
   setAway(state, member, nowMs);
   if (member.leases.size > 0 || member.stepTasks.length > 0) noteReturn(state, member);
   const { work } = state;
-  const { isCutByHub } = member; // whose own restart may have been that of the whole machine
+  const { isCutByHub } = member; // whose own restart may have been the whole machine's
   const owesConfirmation = !isCutByHub && work?.asked.has(node) === true && !work.sealed.has(node);
   const tasksKept = departSealed(state, member);
   drawLeaver(state, member);
   noteUnshown(state, node);
-  if (owesConfirmation) noteAbsence(state, { node, duty: "confirming" }); // after these, whose excuse is an absence before this one
+  // After these: an earlier disconnect is their excuse.
+  if (owesConfirmation) noteAbsence(state, { node, duty: "confirming" });
   const tasksLost = tasksKept + member.roundTasks;
   const losesGradients = tasksLost > 0 && !isCutByHub;
   if (losesGradients) noteLostGradients(state, { node, isExcusable: isExcusable(state, node) });

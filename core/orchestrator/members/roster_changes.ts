@@ -1,7 +1,7 @@
 /**
- * A member stops being an active replica: benched (it loads parameters anew) or forgotten (it is gone).
+ * A member stops being an active replica: benched (it loads parameters again) or forgotten (it is gone).
  *
- * Only membership: the caller hands on its part of the open step, of a merge or of an upload.
+ * Only membership: the caller reassigns its part of the open step, of a merge or of an upload.
  */
 
 import { dropAwaitedOf } from "../audit/shown_states.ts";

@@ -1,11 +1,12 @@
 /**
- * Limits how much a node says relative to how much it was asked, so that messages without effect cannot fill the journal.
+ * The message budget: how much a node may send relative to what it was asked, so that messages without effect cannot
+ * fill the journal.
  *
- * Many messages are legitimately ignored: an answer that crosses a cancellation, a late progress report. An honest node sends
- * about one message per request, whatever becomes of it; an assignment may be followed by a report for each percent of loading.
- * Beyond twice that and `freeMessages`, a round's messages are refused unread; blame.ts counts refusals and ends the membership
- * of a node that persists. Joins are answered by a welcome and an assignment, which would allow ever more of them: they have a
- * bound of their own, and one too many ends the session.
+ * Many messages are legitimately ignored: an answer that crosses a cancellation, a late progress report. An honest node
+ * sends about one message per request, whatever becomes of it; an assignment may be followed by a report for each
+ * percent of loading. Beyond twice that and `freeMessages`, a round's messages are refused unread; blame.ts counts
+ * refusals and ends the membership of a node that persists. Joins are answered by a welcome and an assignment, which
+ * would allow ever more of them: they have a bound of their own, and one too many ends the session.
  */
 
 import { type Fault, fault } from "../../fault.ts";
@@ -26,7 +27,7 @@ function talkOf(state: OrchestratorState, node: NodeId): Talk {
   return talk;
 }
 
-/** Counts a message of the node; returns a fault if it is one too many. */
+/** Counts a message of the node; returns a fault if it exceeds the budget. */
 export function noteHeard(state: OrchestratorState, { node, nowMs }: { node: NodeId; nowMs: number }): Fault | null {
   if (state.members.has(node)) state.hearing.lastMs = nowMs;
   const talk = talkOf(state, node);
@@ -35,18 +36,18 @@ export function noteHeard(state: OrchestratorState, { node, nowMs }: { node: Nod
   if (talk.heard <= most) return null;
   return fault(
     "limitExceeded",
-    `Cannot accept more than ${most} messages in this round, which is more than what this node was asked can need`,
+    `This node has sent more than ${most} messages in this round, more than its requests can need`,
   );
 }
 
-/** Counts a join; returns a fault if it is one too many, after which the node may come back in the next round. */
+/** Counts a join; returns a fault if it is one too many, after which the node may rejoin in the next round. */
 export function noteJoined(state: OrchestratorState, node: NodeId): Fault | null {
   const talk = talkOf(state, node);
   talk.joins += 1;
   if (talk.joins <= mostJoins) return null;
   return fault(
     "limitExceeded",
-    `Cannot take this node again in this round as a node must join at most ${mostJoins} times in a round; try again later`,
+    `This node has joined ${mostJoins} times in this round, the most allowed; try again later`,
   );
 }
 

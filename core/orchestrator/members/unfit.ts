@@ -1,8 +1,9 @@
 /**
- * Stages that a miner says its device cannot hold: it gets another stage, and is sent away when none is left.
+ * Stages that a miner's device cannot hold, by its own report: it gets another stage, and is dismissed when none is
+ * left.
  *
- * Nobody is blamed and nothing is restored, because the stage itself is sound. A miner's claim lasts as long as its membership,
- * so a node with a new adapter only has to rejoin.
+ * Nobody is blamed and nothing is restored, because the stage itself is intact. A miner's claim lasts as long as its
+ * membership, so a node with a new adapter only has to rejoin.
  */
 
 import { fault } from "../../fault.ts";
@@ -15,7 +16,7 @@ import type { Member, OrchestratorState } from "../state.ts";
 
 export const fits = (member: Member, stage: number): boolean => !member.unfitStages.some((unfit) => unfit === stage);
 
-/** `stage`: the stage that the member was told to load. */
+/** `stage`: the assigned stage. */
 export function onTooLarge(
   state: OrchestratorState,
   { member, stage, message }: { member: Member; stage: StageIndex; message: LoadFailed },
@@ -27,6 +28,6 @@ export function onTooLarge(
   setStage(state, member, null);
   const seen = record({ type: "faultSeen", node, ...message.fault });
   if (member.unfitStages.length < state.stages.length) return [seen];
-  const detail = `Cannot keep this node as its device must hold one of the run's stages: ${message.fault.detail}`;
+  const detail = `This node's device cannot hold any of the run's stages: ${message.fault.detail}`;
   return [seen, { type: "disconnect", node, fault: fault("tooLarge", detail) }];
 }

@@ -1,7 +1,7 @@
 /**
- * Stages without a connected miner, not even one that loads them: the run waits for them.
+ * Stages without a connected miner, not even a loading one: the run waits for them.
  *
- * Owns: the record of their list, whenever it changes. Out of scope: what is done about them (rebalance.ts, roster.ts).
+ * Owns: the record of their list, whenever it changes. Out of scope: the remedy (rebalance.ts, roster.ts).
  */
 
 import type { StageIndex } from "../../ids.ts";
@@ -17,7 +17,7 @@ export function unservedStages(state: OrchestratorState): StageIndex[] {
   return empty.flatMap(({ index }) => loaded.has(index) ? [] : [index]);
 }
 
-/** Those that connected miners load, or will: after a round that begins anew all of them. */
+/** Stages that connected miners load or will load; after a round that restarts, all of them. */
 function loadedStages({ members, catchingUp, waiting }: OrchestratorState): Set<StageIndex> {
   const stages = new Set<StageIndex>();
   for (const node of [...catchingUp.keys(), ...waiting]) {

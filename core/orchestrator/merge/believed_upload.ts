@@ -1,9 +1,9 @@
 /**
- * Parameters that a stage adopted unchecked because the store had lost what the hub needed to check them.
+ * Parameters that a stage adopted unchecked because the store had lost what the orchestrator needed to check them.
  *
- * The hub checks them when they are uploaded, before any other node loads them. Non-finite values are useless, whatever their
- * origin: the round is repeated (losses/lost_rounds.ts). Nobody is blamed, since an honest replica makes such parameters from
- * slices that others have spoiled. Finite ones are accepted, as usual.
+ * The orchestrator checks them when they are uploaded, before any other node loads them. Non-finite values are useless,
+ * whatever their origin: the round is repeated (losses/lost_rounds.ts). Nobody is blamed, because an honest replica
+ * computes such parameters from slices that others have spoiled. Finite ones are accepted, as usual.
  */
 
 import { present } from "../../assert.ts";

@@ -1,8 +1,8 @@
 /**
- * The hub takes a merge's outer step itself, again, once its starting point has been found.
+ * The orchestrator repeats a merge's outer step itself once its starting point has been found.
  *
- * Where the stage's own parameters are gone, the slices are a difference from something that nobody has: the stage continues
- * with their replacement.
+ * If the stage's own parameters are gone, the slices are a difference from something that nobody has: the stage
+ * continues with the replacement.
  */
 
 import type { StageIndex } from "../../ids.ts";
@@ -12,7 +12,7 @@ import { askHubToApply, keepStart } from "./merging.ts";
 import type { OrchestratorState } from "../state.ts";
 import { repeatMerge, uploadOfHub } from "./uploads.ts";
 
-/** The merge that waits for the hub's outer step. */
+/** The merge that waits for the orchestrator's outer step. */
 export function mergeOfHub(
   state: OrchestratorState,
   { round, stage }: { round: number; stage: StageIndex },

@@ -1,12 +1,12 @@
 /**
- * Blobs that a merge needs and the store has lost (a disk, an operator, bit rot): detected, uploaded again by their makers, or
- * done without.
+ * Blob repair: blobs that a merge needs and the store has lost (a disk, an operator, bit rot) are detected, uploaded
+ * again by their makers, or left out.
  *
- * Owns the handling of a reducer or replica that could not read a blob. Its claim is verified: the shell checks all that the
- * phase needs. If nothing is lost, it is asked once more, then leaves the merge. A lost payload is uploaded again by its
- * contributor; where that fails, the hub alone reduces the slice without it, so that no late answer over other payloads can
- * count. A lost result is reduced again. Invariant: no honest member is expelled or benched for what the store lost while
- * anyone has it.
+ * Owns the handling of a reducer or replica that could not read a blob. Its claim is verified: the shell checks all
+ * blobs that the phase needs. If nothing is lost, it is asked once more, then leaves the merge. A lost payload is
+ * uploaded again by its contributor; if that fails, the orchestrator alone reduces the slice without it, so that no
+ * late answer over other payloads can count. A lost result is reduced again. Invariant: no honest member is banned or
+ * benched for what the store lost while anyone has it.
  */
 
 import { present } from "../../assert.ts";
@@ -24,7 +24,7 @@ import { dropParticipants } from "./participants.ts";
 import { reduceEffects, type ReduceRequest } from "./reducers.ts";
 import type { OrchestratorState } from "../state.ts";
 
-const mostReopened = 4; // times that results are lost; after that the store keeps nothing
+const mostReopened = 4; // times that results are lost; after that the store is considered broken
 const mostShown = 4; // times a contributor is asked; needing more means a broken store or a contributor that stores nothing
 
 interface Mend {
@@ -44,7 +44,10 @@ export function mendMerges(state: OrchestratorState): OrchestratorEffect[] {
   return effects;
 }
 
-/** A replica that read its slices before they were lost has what the others need: first wait for its answer or its deadline. */
+/**
+ * A replica that read its slices before they were lost has what the others need: first wait for its answer or its
+ * deadline.
+ */
 const mayStillApply = (merge: StageMerge): boolean =>
   merge.phase === "applying" && [...merge.owing.keys()].some((node) => !merge.doubters.has(node));
 
@@ -86,20 +89,23 @@ export function onBlobsChecked(
   if (lost.size === 0) return doubtDoubters(state, { merge, nowMs });
   merge.deadlineMs = Math.max(merge.deadlineMs, nowMs + state.config.limits.mergePhaseMs); // our loss must not make anyone late
   const text =
-    `Stage ${merge.stage} cannot be merged in round ${round} as the store must hold its blobs: ${lost.size} are gone or damaged; asking their makers`;
+    `Stage ${merge.stage} cannot be merged in round ${round}: ${lost.size} of its blobs are gone from the store or damaged; asking their makers`;
   const seen = record({ type: "warning", text });
   return [seen, ...(phase === "applying" ? reopen : askToShow)(state, { merge, lost, nowMs })];
 }
 
-/** The store has everything: what they missed may have come back meanwhile; a second failure is their own problem. */
+/**
+ * The store has everything: missed blobs may have been restored meanwhile; a second failure is the member's own
+ * problem.
+ */
 function doubtDoubters(state: OrchestratorState, { merge, nowMs }: Mend): OrchestratorEffect[] {
   const own = [...merge.doubters].filter((node): node is NodeId => node !== "hub" && merge.doubted.has(node));
   for (const node of own) {
-    reach(state, "mend: nothing is lost, leaves the merge");
+    reach(state, "blob repair: nothing is lost, leaves the merge");
     merge.doubters.delete(node);
     if (merge.phase !== "agreed") noteWithheld(state, { node, duty: merge.phase });
   }
-  if (merge.doubters.size > 0) reach(state, "mend: nothing is lost, asked once more");
+  if (merge.doubters.size > 0) reach(state, "blob repair: nothing is lost, asked once more");
   for (const node of merge.doubters) if (node !== "hub") merge.doubted.add(node);
   return [...askDoubters(state, merge), ...dropParticipants(state, { merge, nodes: own, nowMs })];
 }
@@ -111,7 +117,7 @@ function askDoubters(state: OrchestratorState, merge: StageMerge): OrchestratorE
   return doubters.flatMap((reducer) => openRequests(state, { merge, reducer }));
 }
 
-/** Repeats what a replica or the hub was asked in this phase and has not answered. */
+/** Repeats requests of this phase that a replica or the orchestrator has not answered. */
 export function openRequests(
   state: OrchestratorState,
   { merge, reducer }: { merge: StageMerge; reducer: Reducer },
@@ -149,7 +155,7 @@ function askToShow(
     for (const [index, slice] of open) {
       if (!lost.has(payloadSlice(payload, index).hash) || slice.without.has(node)) continue;
       if (mayShow(merge, node)) {
-        reach(state, "mend: a contributor shows its payload again");
+        reach(state, "blob repair: a contributor uploads its payload again");
         merge.shown.set(node, timesShown(merge, node) + 1);
         merge.showing.add(node);
         owe(merge, node);
@@ -162,12 +168,12 @@ function askToShow(
     }
   }
   merge.mend = "showing";
-  if (leftOut.size > 0) reach(state, "mend: a payload is left out");
+  if (leftOut.size > 0) reach(state, "blob repair: a payload is left out");
   for (const node of leftOut) effects.push(leftOutText(state, { merge, node }));
   const isNothingLeft = (index: number) =>
     present(merge.slices[index], "an open slice").without.size === merge.payloads.size;
   if ([...incomplete].some(isNothingLeft)) {
-    reach(state, "mend: a slice has no payload left");
+    reach(state, "blob repair: a slice has no payload left");
     return [...effects, ...loseStage(state, { merge, because: gone, nowMs })];
   }
   return [...effects, ...leaveToHub(state, { merge, slices: [...incomplete] })];
@@ -178,21 +184,21 @@ function leftOutText(
   { merge, node }: { merge: StageMerge; node: NodeId },
 ): OrchestratorEffect {
   const text =
-    `Stage ${merge.stage} is merged in round ${state.round} without what ${node} computed, wholly or in part: the store lost its payload, and it cannot show it again`;
+    `Stage ${merge.stage} is merged in round ${state.round} without some or all of ${node}'s payload: the store lost it, and it cannot be uploaded again`;
   return record({ type: "warning", text });
 }
 
 const timesShown = (merge: StageMerge, node: NodeId): number => merge.shown.get(node) ?? 0;
 
 /**
- * Whether a contributor can still supply its payload. Once it has applied the merge, its contribution is gone; one that let a
- * deadline pass does not hold up the others again.
+ * Whether a contributor can still supply its payload. Once it has applied the merge, its contribution is gone; one that
+ * missed a deadline does not hold up the others again.
  */
 const mayShow = (merge: StageMerge, node: NodeId): boolean =>
   merge.participants.has(node) && !merge.applied.has(node) && !merge.slow.has(node) &&
   timesShown(merge, node) < mostShown;
 
-/** The hub alone reduces these slices. */
+/** The orchestrator alone reduces these slices. */
 function leaveToHub(
   state: OrchestratorState,
   { merge, slices }: { merge: StageMerge; slices: readonly number[] },
@@ -215,17 +221,17 @@ function reopen(
   { merge, lost, nowMs }: Mend & { lost: ReadonlySet<string> },
 ): OrchestratorEffect[] {
   if (merge.applied.size > 0 && !merge.doubters.has("hub")) {
-    reach(state, "mend: others have applied lost slices");
+    reach(state, "blob repair: others have applied lost slices");
     const nodes = [...merge.doubters].filter((node): node is NodeId => node !== "hub");
     merge.doubters.clear();
     return dropParticipants(state, { merge, nodes, nowMs });
   }
   merge.reopened += 1;
   if (merge.reopened > mostReopened) {
-    reach(state, "mend: slices are lost again and again");
+    reach(state, "blob repair: slices are lost again and again");
     return loseStage(state, { merge, because: gone, nowMs });
   }
-  reach(state, "mend: lost slices are reduced again");
+  reach(state, "blob repair: lost slices are reduced again");
   const entered = enter(state, { merge, phase: "reducing", nowMs });
   merge.isHubAsked = false;
   merge.refereed = null;

@@ -1,5 +1,6 @@
 /**
- * Answers from replicas and from the hub during a merge, checked and booked. Out of scope: the consequences (merging.ts).
+ * Answers from replicas and from the orchestrator during a merge, checked and booked. Out of scope: the consequences
+ * (merging.ts).
  */
 
 import { present } from "../../assert.ts";
@@ -46,7 +47,7 @@ export function onPayloadCommitted(
   const merge = mergeOf(state, { member, round: message.round });
   if (merge?.phase === "reducing" && merge.showing.delete(member.node)) {
     settle(merge, member.node);
-    return []; // reading it will show whether it is the same
+    return []; // reading it will tell whether it is the same
   }
   if (merge === null || merge.phase !== "committing" || !merge.weights.has(member.node)) {
     return reject(member.node, fault("wrongPhase", `Cannot accept a payload of round ${message.round} now`));
@@ -57,7 +58,7 @@ export function onPayloadCommitted(
   if (!fits) {
     return reject(
       member.node,
-      fault("badBlob", "Cannot accept a payload as its slices must have the layout of startMerge"),
+      fault("badBlob", "The payload's slices do not have the layout of startMerge"),
     );
   }
   if (message.slices.some(({ hash }) => isOfAnotherStage(state, { stage: merge.stage, hash }))) {
@@ -90,7 +91,7 @@ export function onSliceReduced(
   if (slice.results.has(member.node) || message.edition !== merge.edition) return [];
   const bounds = payloadCodecOf(state.config).resultBytes(valuesOfSlice(merge, message.slice));
   if (!isWithin(bounds, message.result.bytes)) { // with the right hash it could win the vote, and then nobody could fetch it
-    const detail = `Cannot accept slice ${message.slice} as it must have ${boundsText(bounds)} bytes`;
+    const detail = `Slice ${message.slice} must have ${boundsText(bounds)} bytes, and has ${message.result.bytes}`;
     return [
       ...reject(member.node, fault("badBlob", detail)),
       ...leaveOut(state, { node: member.node, detail }),
@@ -122,7 +123,8 @@ export function onSliceRefereed(
   }
   const { nowMs } = options;
   if (options.edition !== merge.edition) return [];
-  if (slice.accepted !== null || slice.results.has("hub") || !slice.asked.includes("hub")) return []; // the hub was asked twice
+  // The orchestrator was asked twice.
+  if (slice.accepted !== null || slice.results.has("hub") || !slice.asked.includes("hub")) return [];
   if (options.result === null) return loseStage(state, { merge, because: unusable, nowMs });
   slice.results.set("hub", options.result);
   merge.unjudged.push(options.slice);
@@ -158,16 +160,16 @@ export function onMergeRefereed(
 ): OrchestratorEffect[] {
   const merge = state.merge?.stages[options.stage];
   if (merge === undefined || options.round !== state.round || merge.phase !== "applying") return [];
-  if (!merge.isHubAsked) return []; // replicas decide, as the store had lost what the hub needed
+  if (!merge.isHubAsked) return []; // replicas decide, because the store had lost the orchestrator's inputs
   const { slices } = merge;
   const isOfThese = slices.length === options.slices.length &&
     slices.every(({ accepted }, index) => accepted?.hash === options.slices[index]?.hash);
-  if (!isOfThese) return []; // they were reduced again while the hub was at it
+  if (!isOfThese) return []; // they were reduced again meanwhile
   merge.refereed = options.merged;
   return [];
 }
 
-/** Handles a payload missed by the hub as one missed by a replica. */
+/** Handles a payload missed by the orchestrator as one missed by a replica. */
 export function onSliceUnavailable(
   state: OrchestratorState,
   { round, stage }: { round: number; stage: StageIndex },
@@ -178,8 +180,8 @@ export function onSliceUnavailable(
 }
 
 /**
- * A replica that cannot do its part leaves the merge and loses half of its pay; the others go on. If it misses a blob, the
- * store may be to blame.
+ * A replica that cannot do its part leaves the merge and loses half of its pay; the others continue. If it misses a
+ * blob, the store may be to blame.
  */
 export function onMergeFailed(
   state: OrchestratorState,
@@ -196,7 +198,7 @@ export function onMergeFailed(
     return [seen];
   }
   if (code === "badBlob" && (merge.phase === "reducing" || merge.phase === "applying")) {
-    if (merge.owing.has(node)) merge.doubters.add(node); // else the request came from another phase
+    if (merge.owing.has(node)) merge.doubters.add(node); // otherwise the request came from another phase
     return [seen];
   }
   merge.failures.set(node, failureText(message.fault));
@@ -232,13 +234,13 @@ function leaveOut(
 function falseReport({ round, fault: { code, detail } }: MergeFailed): Fault {
   return fault(
     code,
-    `Cannot refuse a slice of round ${round} as the hub has checked its payloads; the reason given: ${detail}`,
+    `A slice of round ${round} was refused although the orchestrator had checked its payloads; the reason given: ${detail}`,
   );
 }
 
 /** A member that claims such a name would gain access to it. */
 const claimsOthers = (what: string): Fault =>
-  fault("badBlob", `Cannot accept ${what} as its blobs must be this stage's: it names another stage's parameters`);
+  fault("badBlob", `Cannot accept ${what}: its blobs are another stage's parameters`);
 
 function countUpload(merge: StageMerge, refs: readonly BlobRef[]): void {
   for (const ref of refs) merge.uploadedBytes += ref.bytes;

@@ -1,12 +1,12 @@
 /**
- * When a phase of a merge stops waiting. It ends at once when all have answered, after a grace when a quorum has or all but one
- * of three or more, and at its deadline in any case: else one of three could make every phase last until that.
+ * When a phase of a merge stops waiting. It ends at once when all have answered, after a grace period when a quorum
+ * has, or all but one of three or more (so that one cannot stretch every phase), and in any case at its deadline.
  *
- * Where none of a stage's replicas has answered by then, all are given as long again, up to three times.
+ * If none of a stage's replicas has answered by then, all get as long again, up to three times.
  *
- * A late replica loses as little as the phase allows. Committing: its payload is left out, but it stays a replica. Reducing:
- * its open slices go to others. Applying: it leaves the active replicas and loads the agreed parameters. No member is
- * disconnected for being slow.
+ * A late replica loses as little as the phase allows. Committing: its payload is left out, but it stays a replica.
+ * Reducing: its open slices are reassigned. Applying: it leaves the active replicas and loads the agreed parameters. No
+ * member is disconnected for being slow.
  */
 
 import type { NodeId } from "../../ids.ts";
@@ -30,7 +30,10 @@ export function noteQuorum(
   merge.deadlineMs = Math.min(merge.deadlineMs, nowMs + mergeGraceMs);
 }
 
-/** Not where one is asked again for what the hub's store has lost, nor where the others did less than half of the work. */
+/**
+ * Not if a replica is asked again for what the orchestrator's store has lost, nor if the others did less than half of
+ * the work.
+ */
 function isAllButOne({ phase, participants, owing, showing, committedWeight, wholeWeight }: StageMerge): boolean {
   if (participants.size < 3 || owing.size !== 1 || showing.size > 0) return false;
   return phase !== "committing" || 2 * committedWeight > wholeWeight;
@@ -43,7 +46,10 @@ function answeredShare(merge: StageMerge): number {
   return merge.applied.size / Math.max(1, merge.participants.size);
 }
 
-/** When this phase's answers are due; null while no replica owes one that is needed (the hub itself is working, or waits). */
+/**
+ * When this phase's answers are due; null while no needed answer is pending (the orchestrator itself is working, or
+ * waits).
+ */
 export function answersDueMs(merge: StageMerge): number | null {
   const isNeeded = merge.phase === "applying" ? merge.owing.size > 0 : merge.owing.size > 0 && !isReduced(merge);
   return isNeeded ? merge.deadlineMs : null;
@@ -69,12 +75,13 @@ export function endLateAnswers(state: OrchestratorState, nowMs: number): Orchest
 }
 
 const mostPhases = 4; // that a stage waits for, as long as none of its replicas has answered
-const mostBeside = 4; // times what another stage took, or the owner of a whole stage could delay every merge by that
+// Times what another stage took, so that the owner of a whole stage cannot delay every merge by more.
+const mostBeside = 4;
 
 /**
- * None of the stage's replicas has answered: then the limit is too short for their links, and going on without all of them would
- * lose the round and each one after it. Not where one of them made others wait before, or has no link. Until when they are waited
- * for; null: no longer.
+ * Until when a stage waits if none of its replicas has answered: then the limit is too short for their links, and
+ * continuing without all of them would lose the round and each one after it. Not if one of them made others wait
+ * before, or is disconnected. Null: no longer.
  */
 function longerDueMs(state: OrchestratorState, { merge, nowMs }: { merge: StageMerge; nowMs: number }): number | null {
   const { phase, owing, payloads, checking, applied, phaseStartedMs } = merge;
@@ -89,7 +96,7 @@ function longerDueMs(state: OrchestratorState, { merge, nowMs }: { merge: StageM
   return dueMs > nowMs ? dueMs : null;
 }
 
-/** How long another stage has taken for the phase, or has been in it until now; Infinity: none has come to it. */
+/** How long another stage has taken for the phase, or has been in it until now; Infinity: none has reached it. */
 function slowestBeside(
   state: OrchestratorState,
   { merge, phase, nowMs }: { merge: StageMerge; phase: "committing" | "applying"; nowMs: number },
@@ -109,7 +116,7 @@ function waitOn(
   const { mergePhaseMs } = state.config.limits;
   merge.deadlineMs = dueMs;
   const late = merge.phase === "committing" ? "sent its payload" : "loaded the result";
-  const text = `The merge of stage ${merge.stage} waits on, as each phase may take limits.mergePhaseMs ` +
+  const text = `The merge of stage ${merge.stage} waits longer: each phase may take limits.mergePhaseMs ` +
     `(${
       Math.round(mergePhaseMs / 1000)
     } s) and none of its replicas has ${late}: raise it, or merge smaller payloads (outer.payload)`;

@@ -1,6 +1,4 @@
-/**
- * What must hold of a stage's merge after every event.
- */
+/** Invariants of a stage's merge after every event. */
 
 import { assert, present } from "../../assert.ts";
 import type { NodeId } from "../../ids.ts";
@@ -8,22 +6,22 @@ import type { StageMerge } from "./merge_state.ts";
 import type { OrchestratorState } from "../state.ts";
 
 export function assertMerge(state: OrchestratorState, merge: StageMerge): void {
-  for (const node of merge.participants) assert(state.members.has(node), `A participant must be a member: ${node}`);
+  for (const node of merge.participants) assert(state.members.has(node), `participant ${node} is a member`);
   const open = merge.slices.filter((slice) => slice.accepted === null).length;
-  assert(open === merge.openSlices, `Open slices must be ${open}: current value is ${merge.openSlices}`);
+  assert(open === merge.openSlices, `${open} slices are open, and ${merge.openSlices} are counted`);
   for (const [node, count] of merge.owing) {
-    assert(merge.participants.has(node), `Who owes an answer must take part: ${node}`);
+    assert(merge.participants.has(node), `${node} has a pending answer and takes part`);
     const owed = owedBy(merge, node);
-    assert(owed === count, `${node} must owe ${owed} answers: current value is ${count}`);
+    assert(owed === count, `${node} has ${owed} pending answers, and ${count} are counted`);
   }
   for (const node of merge.participants) {
-    assert(owedBy(merge, node) === 0 || merge.owing.has(node), `The answers of ${node} must be awaited`);
+    assert(owedBy(merge, node) === 0 || merge.owing.has(node), `the answers of ${node} are pending`);
   }
-  for (const node of merge.checking) assert(merge.payloads.has(node), `A checked payload must be committed: ${node}`);
+  for (const node of merge.checking) assert(merge.payloads.has(node), `the checked payload of ${node} is committed`);
   for (const node of merge.doubters) {
-    assert(node === "hub" || merge.participants.has(node), `Who missed a blob must take part: ${node}`);
+    assert(node === "hub" || merge.participants.has(node), `${node} missed a blob and takes part`);
   }
-  for (const node of merge.showing) assert(merge.mend !== null && merge.owing.has(node), `${node} must be waited for`);
+  for (const node of merge.showing) assert(merge.mend !== null && merge.owing.has(node), `${node} is waited for`);
   if (merge.phase === "agreed") present(merge.agreed, "an agreed stage has parameters");
 }
 

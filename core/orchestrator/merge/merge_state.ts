@@ -1,8 +1,8 @@
 /**
- * A merge in progress and the upload that follows it. Plain data, plus when two replicas' results are equal.
+ * A merge in progress and the upload that follows it. Plain data, plus the comparison of two replicas' results.
  *
- * Invariants: a participant is an active replica of its stage; `owing` counts exactly the answers that participants still owe
- * in the current phase; `openSlices` counts the slices without an accepted result.
+ * Invariants: a participant is an active replica of its stage; `owing` counts exactly the pending answers of
+ * participants in the current phase; `openSlices` counts the slices without an accepted result.
  */
 
 import { present } from "../../assert.ts";
@@ -38,24 +38,24 @@ export function isSameStage(a: MergedStage, b: MergedStage): boolean {
   return voteOf(a) === voteOf(b);
 }
 
-/** What a contributor has committed, one blob per slice, in layout order. */
+/** A contributor's committed payload, one blob per slice, in layout order. */
 export interface Payload {
   readonly hashes: readonly BlobHash[];
   readonly bytes: readonly number[]; // within what the payload codec allows
 }
 
-/** What a miner signed with its payload: payloads/commitments.ts. */
+/** A miner's signed commitment to its payload: payloads/commitments.ts. */
 export interface Commitment {
   readonly head: string;
   readonly payload: string; // its hash
   readonly signature: string;
-  readonly isOurs: boolean; // the head is the one that the hub knows
+  readonly isOurs: boolean; // the head is the one that the orchestrator knows
 }
 
-/** Where a miner's payloads of several rounds have led: payloads/payload_trails.ts. */
+/** The accumulated sketch of a miner's payloads over several rounds: payloads/payload_trails.ts. */
 export interface Trail {
-  readonly assignment: number; // a miner that loads a stage anew begins without a residual
-  readonly rounds: number; // that it has payloads of
+  readonly assignment: number; // a miner that reloads a stage starts without a residual
+  readonly rounds: number; // with a payload of it
   readonly sketch: readonly number[];
 }
 
@@ -81,7 +81,7 @@ export function acceptedSlices({ slices }: StageMerge): BlobRef[] {
   return slices.map(({ accepted }) => present(accepted, "all slices are accepted"));
 }
 
-/** Nothing is left of it but to apply the result. */
+/** Only the result remains to be applied. */
 export const isReduced = ({ phase, isStale, openSlices }: StageMerge): boolean =>
   phase === "applying" || phase === "agreed" || (phase === "reducing" && !isStale && openSlices === 0);
 
@@ -96,17 +96,17 @@ export type MergePhase = "committing" | "reducing" | "applying" | "agreed";
 export interface StageMerge {
   readonly stage: StageIndex;
   phase: MergePhase;
-  readonly replicas: number; // when it began
+  readonly replicas: number; // when the merge began
   readonly hadWork: boolean; // some of them had trained in the round
   readonly participants: Set<NodeId>; // in slot order
   readonly weights: Map<NodeId, number>; // of nodes whose payload counts, in slot order
   readonly tasks: ReadonlyMap<NodeId, number>; // gradient tasks that each contributor was credited for in the round
-  readonly whole: ReadonlySet<NodeId>; // those of them that had work in nearly all of the round's steps
-  isCentral: boolean; // the hub reduces it and takes the outer step itself: reducing.ts
+  readonly whole: ReadonlySet<NodeId>; // contributors with work in nearly all of the round's steps
+  isCentral: boolean; // the orchestrator reduces it and takes the outer step itself: reducing.ts
   readonly layout: readonly Slice[];
   readonly payloads: Map<NodeId, Payload>;
   readonly commitments: Map<NodeId, Commitment>; // that came with these
-  readonly checking: Set<NodeId>; // nodes whose payload the hub is reading
+  readonly checking: Set<NodeId>; // nodes whose payload the orchestrator is reading
   readonly lengths: Map<NodeId, number>; // of checked payloads: payloads/payload_check.ts
   readonly shapes: Map<NodeId, PayloadShape>; // of the same
   readonly scales: Map<NodeId, number>; // of payloads that are scaled down; 0: left out
@@ -117,24 +117,24 @@ export interface StageMerge {
   readonly unjudged: number[]; // slices that gained an answer or lost a reducer
   readonly owing: Map<NodeId, number>;
   readonly slow: Set<NodeId>; // reducers that did not answer in time; not asked again
-  readonly failures: Map<NodeId, string>; // why participants could not do their part, by their own words
+  readonly failures: Map<NodeId, string>; // why participants could not do their part, in their own words
   lostBecause: string | null; // nothing of the round can be merged here: losses/lost_rounds.ts
   readonly doubters: Set<Reducer>; // could not read a blob in this phase
   readonly doubted: Set<NodeId>; // reported a loss in this phase that the store did not confirm
-  readonly showing: Set<NodeId>; // contributors that owe a lost payload
+  readonly showing: Set<NodeId>; // contributors asked to upload a lost payload again
   readonly shown: Map<NodeId, number>; // how often each was asked for it
   mend: "looking" | "showing" | null; // what the doubters wait for: mending.ts
   reopened: number; // times that slices were reduced again because the store had lost the results
   readonly applied: Map<NodeId, MergedStage>;
   isHubAsked: boolean; // to take the outer step itself
-  isHubUnable: boolean; // to take it because the store lost what it needs; then a single result must suffice
+  isHubUnable: boolean; // to take it because the store lost its inputs; then a single result must suffice
   refereed: MergedStage | null;
   agreed: MergedStage | null;
   phaseStartedMs: number;
   committedInMs: number | null; // how long that phase took; null: not over
   appliedInMs: number | null;
   deadlineMs: number;
-  hasQuorum: boolean; // of this phase: the others have only the grace left
+  hasQuorum: boolean; // of this phase: only the grace period is left for the others
   wholeWeight: number; // sum of `weights`
   committedWeight: number; // of nodes whose payload has arrived
   uploadedBytes: number;
@@ -152,8 +152,9 @@ export interface StageUpload {
   merged: MergedStage;
   slices: readonly BlobRef[]; // the inputs of the merge, in case every holder is lost
   holders: NodeId[];
-  isHubUnable: boolean; // to repeat the merge because the store lost what it needs
-  isBelieved: boolean; // agreed unchecked because the hub could not take the step: it checks the upload (believed_upload.ts)
+  isHubUnable: boolean; // to repeat the merge because the store lost its inputs
+  /** Agreed unchecked because the orchestrator could not take the step: it checks the upload (believed_upload.ts). */
+  isBelieved: boolean;
   asked: Reducer | null;
   deadlineMs: number; // of the holder that was asked
   stored: boolean;
@@ -161,7 +162,7 @@ export interface StageUpload {
   lostBecause: string | null; // nobody can store the round's parameters: losses/lost_rounds.ts
 }
 
-/** The new round's parameters on their way from one replica of each stage into the hub's store. */
+/** The new round's parameters on their way from one replica of each stage into the orchestrator's store. */
 export interface UploadWork {
   readonly round: number;
   readonly step: number;

@@ -1,12 +1,13 @@
 /**
  * The merge that ends a round: every stage at once, each through committing, reducing, applying, agreed.
  *
- * Payloads are checked when they are committed (payloads/payload_check.ts), and slices are reduced, by the hub or by pairs of
- * replicas (reducing.ts). When the round's audits are done or have taken too long (audit/round_audits.ts), every replica takes
- * the outer step and reports the hashes of its parameters and outer momentum. A result is agreed if more than two thirds of the
- * replicas that the merge began with report it and none reports another. Otherwise the hub takes the step itself, as it does at
- * once where it reduces alone, and replicas with another result are blamed and load the agreed one. Phases close by answers, by
- * quorum and grace, or by deadline (merge_deadlines.ts), so no phase can wait forever.
+ * Payloads are checked when they are committed (payloads/payload_check.ts), and slices are reduced, by the orchestrator
+ * or by pairs of replicas (reducing.ts). When the round's audits are done or have taken too long
+ * (audit/round_audits.ts), every replica takes the outer step and reports the hashes of its parameters and outer
+ * momentum. A result is agreed if more than two thirds of the replicas that the merge began with report it and none
+ * reports another. Otherwise the orchestrator takes the step itself, as it does at once if it reduces alone, and
+ * replicas with another result are blamed and load the agreed one. Phases close by answers, by quorum and grace, or by
+ * deadline (merge_deadlines.ts), so no phase can wait forever.
  */
 
 import { assert, present } from "../../assert.ts";
@@ -37,7 +38,7 @@ import { benchMember } from "../members/roster_changes.ts";
 import type { OrchestratorState } from "../state.ts";
 
 export function startMerge(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
-  assert(state.work === null && state.merge === null, "Cannot start a merge as the step must be closed");
+  assert(state.work === null && state.merge === null, "the step is closed before a merge");
   state.phase = "merging";
   const stages = state.stages.map((spec) => openStage(state, { stage: spec.index, nowMs }));
   state.merge = { stages, startedMs: nowMs, waitsSinceMs: null, waitedMs: 0 };
@@ -173,8 +174,8 @@ export function keepStart(merge: StageMerge): void {
 }
 
 /**
- * One result for all: the hub's own outer step, which it takes at once where it reduced alone, else when the replicas that were
- * asked do not all show the same.
+ * One result for all: the orchestrator's own outer step, which it takes at once if it reduced alone, otherwise if the
+ * replicas' results differ.
  */
 function agree(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
   const { merge, nowMs } = options;
@@ -188,7 +189,8 @@ function agree(state: OrchestratorState, options: { merge: StageMerge; nowMs: nu
   noteLengths(state, merge);
   keepTrails(state, merge);
   const odd = [...merge.participants].filter((node) => !holdsAgreed(merge, node));
-  const isOfTheirStart = merge.refereed !== null && !state.replaced.has(merge.stage); // not of what the store had left instead
+  // Not from a replacement of lost parameters.
+  const isOfTheirStart = merge.refereed !== null && !state.replaced.has(merge.stage);
   state.counters.disagreements += odd.length;
   const effects: OrchestratorEffect[] = [];
   for (const node of odd) {
@@ -200,7 +202,7 @@ function agree(state: OrchestratorState, options: { merge: StageMerge; nowMs: nu
 
 const wrongVote = fault(
   "badNumbers",
-  "Cannot accept its merged parameters as they must equal the hub's own outer step: the hashes differ",
+  "Its merged parameters differ from the orchestrator's own outer step",
 );
 
 export function askHubToApply(state: OrchestratorState, merge: StageMerge): OrchestratorEffect {
@@ -208,16 +210,16 @@ export function askHubToApply(state: OrchestratorState, merge: StageMerge): Orch
   return { type: "refereeMerge", round: state.round, stage: merge.stage, source, slices: acceptedSlices(merge) };
 }
 
-/** What the replicas' results alone decide; null: the hub's is needed. */
+/** The result of the replicas alone; null: the orchestrator's is needed. */
 function shownByReplicas(merge: StageMerge): MergedStage | null {
   if (merge.isHubUnable) return majority(merge);
   return merge.isCentral ? null : unanimous(merge);
 }
 
 /**
- * A replica that was alone from the start has no one to agree with. Otherwise one result is not enough, one dissent is too
- * many, and more than two thirds of the replicas that began the merge must have answered: a few liars must not decide because
- * others are late or lost.
+ * A replica that was alone from the start has no one to agree with. Otherwise one result is not enough, one dissent is
+ * too many, and more than two thirds of the replicas that began the merge must have answered, so that a few dishonest
+ * ones do not decide because others are late or lost.
  */
 function unanimous(merge: StageMerge): MergedStage | null {
   const [first, ...others] = merge.applied.values();
@@ -225,7 +227,7 @@ function unanimous(merge: StageMerge): MergedStage | null {
   return merge.replicas === 1 || (others.length > 0 && 3 * merge.applied.size > 2 * merge.replicas) ? first : null;
 }
 
-/** The store has lost what the hub needs to decide. */
+/** For when the store has lost what the orchestrator needs to decide. */
 function majority(merge: StageMerge): MergedStage | null {
   const counts = new Map<string, number>();
   for (const merged of merge.applied.values()) {

@@ -1,4 +1,4 @@
-/** Answers that participants owe in the current phase of a merge. */
+/** Pending answers of participants in the current phase of a merge. */
 
 import { assert, present } from "../../assert.ts";
 import type { NodeId } from "../../ids.ts";
@@ -9,13 +9,13 @@ export function owe(merge: StageMerge, node: NodeId): void {
 }
 
 export function settle(merge: StageMerge, node: NodeId): void {
-  const left = present(merge.owing.get(node), "an answer was owed") - 1;
-  assert(left >= 0, "Answers owed must not be negative");
+  const left = present(merge.owing.get(node), "an answer was pending") - 1;
+  assert(left >= 0, "pending answers are never negative");
   if (left === 0) merge.owing.delete(node);
   else merge.owing.set(node, left);
 }
 
-/** The node owes nothing any more. */
+/** The node has no pending answers any more. */
 export function forgive(merge: StageMerge, node: NodeId): void {
   merge.owing.delete(node);
   merge.showing.delete(node);

@@ -1,4 +1,4 @@
-/** What happens to a stage's merge when a replica leaves it or its payload does not count. */
+/** Handles a replica that leaves its stage's merge or whose payload does not count. */
 
 import type { NodeId } from "../../ids.ts";
 import type { OrchestratorEffect } from "../event.ts";
@@ -14,7 +14,10 @@ export function dropWeight(merge: StageMerge, node: NodeId): void {
   merge.weights.delete(node);
 }
 
-/** Takes nodes out of a stage's merge; their work goes to others. What they committed counts, unless they were expelled. */
+/**
+ * Takes nodes out of a stage's merge; their work is reassigned. Their committed payloads count, unless they were
+ * banned.
+ */
 export function dropParticipants(
   state: OrchestratorState,
   options: { merge: StageMerge; nodes: readonly NodeId[]; nowMs: number },
@@ -34,7 +37,7 @@ export function dropParticipants(
   return effects;
 }
 
-/** Removes an expelled node's payload; slices reduced with it are reduced again. */
+/** Removes a banned node's payload; slices reduced with it are reduced again. */
 function withdraw(merge: StageMerge, node: NodeId): void {
   if (merge.phase !== "committing" && merge.phase !== "reducing") return; // the payload was checked, and others have applied it
   if (merge.payloads.has(node)) {

@@ -1,6 +1,4 @@
-/**
- * Who is asked to reduce a slice, and with which payloads; and who follows a reducer that does not answer.
- */
+/** Asks nodes to reduce slices, with their payloads, and replaces reducers that do not answer. */
 
 import { present } from "../../assert.ts";
 import type { NodeId } from "../../ids.ts";
@@ -78,7 +76,7 @@ function sliceInputs(
   return counted.length > 0 ? counted : inputs; // the store may have lost the others
 }
 
-/** Gives a reducer's open slices to others, finally to the hub. */
+/** Reassigns a reducer's open slices, finally to the orchestrator. */
 export function replaceReducer(
   state: OrchestratorState,
   options: { merge: StageMerge; node: NodeId },
@@ -99,7 +97,7 @@ export function replaceReducer(
   return askReducers(state, { merge, requests });
 }
 
-/** Of those who can and are asked for the fewest slices, one by chance, so that nobody knows who follows whom. */
+/** Chosen randomly among those that can and are asked for the fewest slices, so that nobody knows who replaces whom. */
 function nextReducer(
   { stream }: OrchestratorState,
   { merge, slice }: { merge: StageMerge; slice: SliceWork },

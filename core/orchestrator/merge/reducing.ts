@@ -1,11 +1,11 @@
 /**
  * The reducing phase: which replica reduces which slice, and which result is accepted.
  *
- * Where the hub has little to read, it reduces alone (`reducesAlone`), and takes the outer step too (merging.ts): a miner sends
- * its payload and reads the result, the least that any merge can send. In a large stage it is a butterfly all-reduce: each slice
- * goes to two replicas, and to the hub: some drawn ones at once, the others when the replicas have answered. The hub's result
- * decides, even where replicas agree, since two of three may be in league; reducers with another one are expelled. Removing a
- * payload (its node was expelled) starts a new edition.
+ * If the orchestrator has little to read, it reduces alone (`reducesAlone`), and takes the outer step too (merging.ts):
+ * a miner sends its payload and reads the result, the least that any merge can send. In a large stage it is a butterfly
+ * all-reduce: each slice goes to two replicas, and to the orchestrator: some sampled ones at once, the others when the
+ * replicas have answered. The orchestrator's result decides, even if replicas agree, because two of three may collude;
+ * reducers with another result are banned. Removing a payload (its node was banned) starts a new edition.
  */
 
 import { present } from "../../assert.ts";
@@ -48,7 +48,7 @@ export function reduce(state: OrchestratorState, options: { merge: StageMerge; n
   return [...entered, ...askReducers(state, { merge, requests })];
 }
 
-/** The slices of a merge that has nothing to compute, as its only payload counts whole; null: it has. */
+/** The slices of a merge without computation, because its only payload counts whole; null: it needs some. */
 function ownAverage({ config }: OrchestratorState, { payloads, scales }: StageMerge): BlobRef[] | null {
   const [only, second] = payloads;
   if (only === undefined) return null;
@@ -57,9 +57,11 @@ function ownAverage({ config }: OrchestratorState, { payloads, scales }: StageMe
   return isMean ? payload.hashes.map((_, index) => payloadSlice(payload, index)) : null;
 }
 
-const mostRepeated = 2 ** 26; // floats that the hub reads at once in a stage and round: 256 MiB of them
+const mostRepeated = 2 ** 26; // floats that the orchestrator reads at once in a stage and round: 256 MiB of them
 
-/** Whether the hub reduces the stage's slices alone, so that nobody reads others' payloads or sends a result. */
+/**
+ * Whether the orchestrator reduces the stage's slices alone, so that nobody reads others' payloads or sends a result.
+ */
 export function reducesAlone(
   { config, stageFloats }: { readonly config: RunConfig; readonly stageFloats: readonly number[] },
   { stage, payloads }: { stage: StageIndex; payloads: number },
@@ -69,7 +71,7 @@ export function reducesAlone(
   return payloads * present(stageFloats[stage], "every stage has a length") <= mostRepeated;
 }
 
-/** Who is asked to reduce each slice. */
+/** The nodes asked to reduce each slice. */
 function reducersOf(state: OrchestratorState, merge: StageMerge): Reducer[][] {
   if (merge.isCentral) return merge.layout.map(() => ["hub"]);
   const inOrder = [...merge.participants];
@@ -84,7 +86,9 @@ function reducersOf(state: OrchestratorState, merge: StageMerge): Reducer[][] {
   });
 }
 
-/** Slices that the hub reduces at once, drawn in secret: all while that is cheap, a share in a large stage. */
+/**
+ * Slices that the orchestrator reduces at once, sampled in secret: all while that is cheap, a share in a large stage.
+ */
 function repeatedSlices(state: OrchestratorState, merge: StageMerge): ReadonlySet<number> {
   const count = merge.layout.length;
   const floats = merge.payloads.size * present(state.stageFloats[merge.stage], "every stage has a length");
@@ -114,7 +118,7 @@ export function judgeSlices(
   return effects;
 }
 
-/** The hub's own result decides. It is the last to be asked: its processor serves all stages. */
+/** The orchestrator's own result decides. It is asked last: its processor serves all stages. */
 function judgeSlice(
   state: OrchestratorState,
   options: { merge: StageMerge; index: number; nowMs: number },

@@ -1,11 +1,12 @@
 /**
- * A stage that a miner could not load: is its blob still in the store? If not, the shell restores the stage from the checkpoint
- * of the same round, or the run goes back to an earlier one. A run without any has the stage made from its neighbours, or from
- * the seed. The run reports each of these.
+ * A stage that a miner could not load: is its blob still in the store? If not, the shell restores the stage from the
+ * checkpoint of the same round, or the run rolls back to an earlier one. A run without any has the stage derived from
+ * its neighbours, or from the seed. The run reports each of these.
  *
- * Meanwhile no miner is sent to the stage. Replicas that hold the stage are worth more than anything restored: one uploads it
- * again; if that fails, newcomers wait for the next round's upload. Replacing a stage makes earlier work unfit for audits.
- * Older rounds' parameters are deleted, not lost: a miner that can no longer load them loads the newest.
+ * Meanwhile no miner is assigned to the stage. Replicas that hold the stage are worth more than anything restored: one
+ * uploads it again; if that fails, newcomers wait for the next round's upload. Replacing a stage makes earlier work
+ * unfit for audits. Older rounds' parameters are deleted, not lost: a miner that can no longer load them loads the
+ * newest.
  */
 
 import { fault } from "../../fault.ts";
@@ -26,10 +27,10 @@ import { onTooLarge } from "../members/unfit.ts";
 import { goBackToEarlier } from "./retake.ts";
 import { onParametersUploaded, uploadOfHub } from "./uploads.ts";
 
-/** Where a stage's parameters were found, or what they were made from. */
+/** Where a stage's parameters were found, or what they were derived from. */
 export type Restored = "stored" | "checkpoint" | "neighbours" | "initial";
 
-const mostFailures = 3; // of one miner in a row; then it is sent away
+const mostFailures = 3; // of one miner in a row; then it is dismissed
 
 export function onLoadFailed(
   state: OrchestratorState,
@@ -47,7 +48,7 @@ export function onLoadFailed(
   const seen = record({ type: "faultSeen", node, ...message.fault });
   if (member.loadFailures >= mostFailures) {
     reach(state, "restore: could not load too often");
-    const reason = fault("badBlob", `Cannot keep this node as it could not load its stage ${mostFailures} times`);
+    const reason = fault("badBlob", `This node could not load its stage ${mostFailures} times`);
     return [seen, { type: "disconnect", node, fault: reason }];
   }
   return state.restoring.has(stage) ? [seen] : [seen, restore(state, stage)];
@@ -76,7 +77,7 @@ export function restoreAbandoned(state: OrchestratorState): OrchestratorEffect[]
 
 type Found<Type extends OrchestratorEvent["type"]> = Extract<OrchestratorEvent, { type: Type }>;
 
-/** What the shell found for a stage. */
+/** The shell's result for a stage. */
 export function onBroughtBack(
   state: OrchestratorState,
   event: Found<"stageRestored"> | Found<"earlierRoundFound">,
@@ -105,7 +106,7 @@ function onStageRestored(
   ];
 }
 
-/** Going back is worth more than a stage that is made up. What nobody uses of the checkpoint leaves the store again. */
+/** A rollback is better than a substitute stage. Unused blobs of the checkpoint leave the store again. */
 function onEarlierRoundFound(
   state: OrchestratorState,
   { round, stage, earlier }: Found<"earlierRoundFound">,
@@ -117,7 +118,7 @@ function onEarlierRoundFound(
   return goBackToEarlier(state, { earlier, why: `No node has stage ${stage} of round ${round}, nor has the store` });
 }
 
-/** Replicas have what the store lost, or a result of it: nothing takes its place. Null: there are none. */
+/** Replicas have what the store lost, or a result of it: nothing replaces it. Null: there are none. */
 function leftToReplicas(
   state: OrchestratorState,
   { round, stage }: { round: number; stage: StageIndex },
@@ -143,8 +144,7 @@ function askHolder(state: OrchestratorState, stage: StageIndex): OrchestratorEff
   const hasTime = state.phase === "training" || state.phase === "gathering";
   if (round !== state.round || !hasTime || holder === undefined) return [];
   reach(state, "restore: a replica is asked for its stage");
-  const text =
-    `Stage ${stage} cannot be handed out as the store must hold its parameters of round ${round}; asking ${holder.node} for them`;
+  const text = `The store has lost stage ${stage}'s parameters of round ${round}; asking ${holder.node} for them`;
   return [record({ type: "warning", text }), send(holder.node, { type: "uploadParameters", round })];
 }
 
@@ -185,9 +185,9 @@ interface LostForHub {
 }
 
 /**
- * The hub could not take an outer step because blobs were lost. If it was to take it in any case, replicas that show the same
- * are believed as in a large stage. Replicas that have the result upload it; without any, the start is restored if that is
- * lost, and the round is repeated if its slices are.
+ * The orchestrator could not take an outer step because blobs were lost. If it always takes it, replicas with the same
+ * result are believed as in a large stage. Replicas that have the result upload it; without any, the start is restored
+ * if that is lost, and the round is repeated if its slices are.
  */
 export function onMergeUnavailable(
   state: OrchestratorState,
@@ -209,7 +209,7 @@ export function onMergeUnavailable(
   if (upload === null) return [];
   const holders = rosterOf(state, stage).members.map((member) => member.node);
   if (holders.length > 0) {
-    reach(state, "restore: replicas upload what the hub cannot make");
+    reach(state, "restore: replicas upload what the orchestrator cannot compute");
     upload.holders = holders;
     upload.isHubUnable = true;
     upload.asked = null;
@@ -221,9 +221,9 @@ export function onMergeUnavailable(
   return [];
 }
 
-/** The hub was to take the outer step in any case, and cannot: the merge goes on as in a large stage. */
+/** The orchestrator always takes this outer step, and cannot: the merge continues as in a large stage. */
 function leaveToReplicas(state: OrchestratorState, merge: StageMerge): void {
-  reach(state, "restore: replicas decide what the hub cannot make");
+  reach(state, "restore: replicas decide what the orchestrator cannot compute");
   merge.isCentral = false;
   merge.isHubAsked = false;
 }
@@ -239,7 +239,8 @@ function believeOne(
 }
 
 function lostText({ round, stage, lost }: LostForHub, next: string): OrchestratorEffect {
-  const text =
-    `Stage ${stage} of round ${round} cannot be merged by the hub as the store must hold its ${lost}: gone or damaged; ${next}`;
+  const text = `The orchestrator cannot merge stage ${stage} of round ${round}: its ${
+    lost === "start" ? "start is" : "slices are"
+  } gone from the store or damaged; ${next}`;
   return record({ type: "warning", text });
 }

@@ -1,18 +1,19 @@
 /**
- * A merge that made the model much worse is discarded: the run goes back to the last round that validators found good. An
- * evaluation of a newer one is waited for until its deadline, as it costs less to go back to (audit/held_out/evaluation_pace.ts).
+ * A merge that made the model much worse is discarded: the run rolls back to the last round that validators found good.
+ * An evaluation of a newer one is waited for until its deadline, because a shorter rollback costs less
+ * (audit/held_out/evaluation_pace.ts).
  *
- * The bounds of payloads/payload_check.ts stop payloads with absurd values; this file stops merges with an absurd effect, whatever the
- * cause. Two validators must have found the jump. Miners that were blamed or had a payload scaled down since the good round are
- * excluded from the repeated round. The run goes back to each good round once: if the loss jumps again without the suspects,
- * the training itself is the cause, and a warning says so.
+ * The bounds of payloads/payload_check.ts stop payloads with absurd values; this file stops merges with an absurd
+ * effect, whatever the cause. Two validators must have found the jump. Miners that were blamed or had a payload scaled
+ * down since the good round are excluded from the repeated round. The run rolls back to each good round once: if the
+ * loss jumps again without the suspects, the training itself is the cause, and a warning says so.
  *
- * An open round begins anew, from its own parameters, when the hub has proven that wires of a miner in it were made up
- * (audit/referee.ts): what was computed with them cannot be told from the rest. Each such restart costs a liar its place, and
- * the round's work up to the audit of its first step.
+ * An open round restarts from its own parameters when the orchestrator has proven that a miner's wires in it were made
+ * up (audit/referee.ts): everything computed with them is tainted. Each such restart costs a cheat its place, and the
+ * round's work up to the audit of its first step.
  *
- * Round numbers keep rising, so that nothing from the abandoned rounds is mistaken for the new one, and its checkpoint is
- * newer.
+ * Round numbers keep rising, so that nothing from the abandoned rounds is mistaken for the new one, and its checkpoint
+ * is newer.
  */
 
 import { present } from "../../assert.ts";
@@ -30,7 +31,7 @@ import { benchMember } from "../members/roster_changes.ts";
 import { type GoodRound, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
 import { deleteUnused, uploadBlobs } from "../stored_blobs.ts";
 
-/** Goes back if an evaluation called for it. */
+/** Rolls back if an evaluation called for it. */
 export function retakeRound(state: OrchestratorState): OrchestratorEffect[] {
   const { retakeBecause, good } = state;
   if (retakeBecause !== null && mayGetNewer(state)) return [];
@@ -41,7 +42,7 @@ export function retakeRound(state: OrchestratorState): OrchestratorEffect[] {
   for (const node of suspects) sendToRest(state, node);
   const microbatches = goBack(state, good);
   state.good = { ...good, sources: state.sources, isRetaken: true };
-  const text = `${retakeBecause}; going back to step ${good.step}, with ${
+  const text = `${retakeBecause}; rolling back to step ${good.step}, with ${
     suspects.length === 0 ? "no miner suspected" : `these suspects left out: ${suspects.join(", ")}`
   }`;
   const { round } = state;
@@ -60,8 +61,8 @@ export function retakeRound(state: OrchestratorState): OrchestratorEffect[] {
 }
 
 /**
- * Whether a newer round may soon be found good: going back to it costs less. There is no time for that where the run would end
- * meanwhile: after its last step, or as nobody can compute.
+ * Whether a newer round may soon be found good, for a shorter rollback. There is no time for that if the run would end
+ * meanwhile: after its last step, or because nobody can compute.
  */
 function mayGetNewer(state: OrchestratorState): boolean {
   const { config, phase, reloads, round, step } = state;
@@ -69,7 +70,8 @@ function mayGetNewer(state: OrchestratorState): boolean {
   return awaitedEvaluations(state).some((each) => each < round && isLikeGood(state, each));
 }
 
-export const mostRestarts = 3; // for each reason between two merges: members must not keep a run from merging for ever
+// For each reason between two merges, so that members cannot keep a run from merging for ever.
+export const mostRestarts = 3;
 
 /** Counts a restart of the open round for this reason; false: there have been too many. */
 export function mayRestart({ restarts }: OrchestratorState, because: keyof OrchestratorState["restarts"]): boolean {
@@ -78,7 +80,7 @@ export function mayRestart({ restarts }: OrchestratorState, because: keyof Orche
   return true;
 }
 
-/** Begins the open round anew if wires in it were made up. What else the round learned is unharmed, so nobody is a suspect. */
+/** Restarts the open round if wires in it were made up. The rest of the run is unharmed, so nobody is a suspect. */
 export function restartRound(state: OrchestratorState): OrchestratorEffect[] {
   const { restartBecause, sources } = state;
   state.restartBecause = null;
@@ -87,19 +89,19 @@ export function restartRound(state: OrchestratorState): OrchestratorEffect[] {
   const because = "madeUpWires";
   if (!mayRestart(state, because)) {
     const text =
-      `${restartBecause}; the round has begun anew ${mostRestarts} times for such wires and goes on with these`;
+      `${restartBecause}; the round has restarted ${mostRestarts} times for such wires and continues with these`;
     return [record({ type: "warning", text })];
   }
   const { effects, tokens, step } = beginAnew(state);
   return [
     ...effects,
-    record({ type: "warning", text: `${restartBecause}; the round begins anew without it, at step ${step}` }),
+    record({ type: "warning", text: `${restartBecause}; the round restarts without it, at step ${step}` }),
     record({ type: "mergeRetaken", because, round: state.round, step, tokens, suspects: [] }),
   ];
 }
 
 /**
- * Goes back to the newest stored parameters, which the open round began with, or the one before while what that was merged to is
+ * Rolls back to the newest stored parameters: the open round's start, or the previous round's while the merged ones are
  * not stored. `tokens`: how many no longer count.
  */
 export function beginAnew(state: OrchestratorState): { effects: OrchestratorEffect[]; tokens: number; step: number } {
@@ -117,7 +119,7 @@ function dropOpenRound(state: OrchestratorState): OrchestratorEffect[] {
   const { merge, upload } = state;
   state.merge = null;
   state.upload = null;
-  // Otherwise they would count against the miners that stored them, who store as much again.
+  // Otherwise they would count against the miners that stored them, which store as much again.
   if (merge !== null) effects.push(...deleteUnused(state, mergeBlobs(merge.stages)));
   effects.push(...deleteUnused(state, uploadBlobs(upload)));
   for (const roster of state.rosters) {
@@ -129,7 +131,7 @@ function dropOpenRound(state: OrchestratorState): OrchestratorEffect[] {
   return effects;
 }
 
-/** Goes back to an earlier checkpoint, as nobody has the parameters of the newest round. */
+/** Rolls back to an earlier checkpoint, because nobody has the parameters of the newest round. */
 export function goBackToEarlier(
   state: OrchestratorState,
   { earlier, why }: { earlier: Start; why: string },
@@ -142,7 +144,10 @@ export function goBackToEarlier(
   const lost = `${from - earlier.step} step${from - earlier.step === 1 ? "" : "s"}`;
   return [
     ...effects,
-    record({ type: "warning", text: `${why}; going back to the checkpoint of step ${earlier.step}: ${lost} are lost` }),
+    record({
+      type: "warning",
+      text: `${why}; rolling back to the checkpoint of step ${earlier.step}: ${lost} are lost`,
+    }),
     record({
       type: "mergeRetaken",
       because: "parametersLost",
@@ -195,7 +200,7 @@ function goBack(state: OrchestratorState, good: Start): number {
   state.upload = checkpointOf(state, good);
   state.unpaid.clear();
   state.restoring.clear();
-  state.closeUntilMs = null; // a run that was closing has steps to do again
+  state.closeUntilMs = null; // a run that was closing has steps to repeat
   state.phase = "training";
   return microbatches;
 }

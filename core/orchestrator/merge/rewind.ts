@@ -1,8 +1,9 @@
 /**
- * When every miner that trained in this round is gone (a power cut, a killed swarm), no parameters hold its progress: the run
- * goes back to the round's first step, so that lost work does not count as trained.
+ * When every miner that trained in this round is gone (a power cut, a killed swarm), no parameters hold its progress:
+ * the run rolls back to the round's first step, so that lost work does not count as trained.
  *
- * Out of scope: a single stage of which that is so (losses/lost_progress.ts). Attempt numbers continue, so that a late result of the abandoned step is not mistaken for one of the new step.
+ * Out of scope: the loss of a single stage's miners (losses/lost_progress.ts). Attempt numbers continue, so that a late
+ * result of the abandoned step is not mistaken for one of the new step.
  */
 
 import { dropAwaited } from "../audit/shown_states.ts";
@@ -33,8 +34,8 @@ export function rewindWhenLost(state: OrchestratorState): OrchestratorEffect[] {
 }
 
 /**
- * Whether a stage's progress of the round is held by nobody but members without a link, which may come back or not. Newcomers that
- * trained meanwhile would begin with the round's parameters, and what the others lost would still count as trained.
+ * Whether only disconnected members, which may return or not, hold a stage's progress of the round. Newcomers that
+ * trained meanwhile would begin with the round's parameters, and the others' lost work would still count as trained.
  */
 export function waitsForProgress({ rosters }: OrchestratorState): boolean {
   return rosters.some(({ members, progress }) =>
@@ -42,7 +43,10 @@ export function waitsForProgress({ rosters }: OrchestratorState): boolean {
   );
 }
 
-/** Work of the open round since the step `toStep` is neither counted nor paid, so nobody shows it. States of rounds before are. */
+/**
+ * Work of the open round since the step `toStep` is neither counted nor paid, so nobody opens it. States of earlier
+ * rounds are.
+ */
 export function forgetWork(state: OrchestratorState, toStep: number): void {
   state.roundUnits.clear();
   undoOutcomes(state, toStep);

@@ -1,9 +1,11 @@
 /**
- * The length of the open round: as configured, or as the last round's steps and merge suggest (core/update/interval.ts).
+ * The length of the open round: as configured, or as the last round's steps and merge suggest
+ * (core/update/interval.ts).
  *
- * Invariants: no measured round is more than twice or less than half as long as the one before, so one slow merge, which a
- * member may have caused, changes little; none has more than `train.mostStepsPerRound` steps. The run's last one takes a rest of
- * less than half a round with it, within that limit. A round that a restart interrupted measures nothing.
+ * Invariants: no measured round is more than twice or less than half as long as the one before, so one slow merge,
+ * which a member may have caused, changes little; none has more than `train.mostStepsPerRound` steps. The run's last
+ * one includes a rest of less than half a round, within that limit. A round that a restart interrupted measures
+ * nothing.
  */
 
 import { isMeasured, longestRound } from "../../config/round_length.ts";
@@ -11,7 +13,10 @@ import { stepsFor, timesOf } from "../../update/interval.ts";
 import type { OrchestratorState } from "../state.ts";
 import type { StepOutcome } from "../step/step_outcome.ts";
 
-/** A merge follows the last step of a round or of the run, and the step in which a miner asked to leave that must not take its work with it. */
+/**
+ * A merge follows the last step of a round or of the run, and the step in which a miner asked to leave whose work must
+ * not be lost.
+ */
 export function roundIsOver(state: OrchestratorState): boolean {
   const { step, round, roundFirstStep, departing, config: { train } } = state;
   if (step === roundFirstStep) return false;
@@ -31,7 +36,7 @@ function withRest({ config: { train }, roundFirstStep }: OrchestratorState, step
   return left > steps && left < 1.5 * steps && left <= longestRound(train) ? left : steps;
 }
 
-/** Steps of the open round, where they are measured. The configuration's limit may have changed since. */
+/** Steps of the open round, if they are measured. The configuration's limit may have changed since. */
 function measuredSteps({ config, interval }: Pick<OrchestratorState, "config" | "interval">): number {
   return Math.min(interval.steps, longestRound(config.train));
 }
@@ -43,7 +48,7 @@ export function noteStep({ interval }: OrchestratorState, { outcome, nowMs }: { 
   interval.closedMs = nowMs;
 }
 
-/** Whatever was measured of the round says nothing of its steps and its merge: the process was away, or the round begins anew. */
+/** Measurements of the round are invalid: the process was away, or the round restarts. */
 export function forgetTimes({ interval }: OrchestratorState): void {
   interval.closed = 0;
   interval.stepsMs = interval.firstMs = 0;
@@ -56,7 +61,7 @@ export function noteInterruption(state: OrchestratorState): void {
   state.interval.isInterrupted = true;
 }
 
-/** Ends the measured round; the next one gets its length. `mergedMs` null: it ends without a merge. */
+/** Ends the measured round and sets the next one's length. `mergedMs` null: it ends without a merge. */
 export function renewInterval(state: OrchestratorState, mergedMs: number | null): void {
   const { interval, config } = state;
   const { closed, stepsMs, closedMs, isInterrupted } = interval;

@@ -1,6 +1,6 @@
 /**
- * The edge between two rounds: new hashes become the run's parameters and training goes on at once; miners move to stages
- * that lack them (rebalance.ts). After the last round the run closes (../closing.ts).
+ * The transition between two rounds: new hashes become the run's parameters and training continues at once; miners move
+ * to stages that lack them (rebalance.ts). After the last round the run closes (../closing.ts).
  */
 
 import { closingMs } from "../closing.ts";
@@ -26,8 +26,8 @@ import type { OrchestratorState } from "../state.ts";
 import { reportRound } from "../audit/work_report.ts";
 
 /**
- * A new round begins with the run's current step; what counted within the last one is forgotten. `mergedMs`: when the last
- * one's merge ended, without its wait for audits; null if it had none.
+ * A new round begins with the run's current step; what counted within the last one is forgotten. `mergedMs`: when the
+ * last one's merge ended, without its wait for audits; null if it had none.
  */
 export function openRound(state: OrchestratorState, { mergedMs }: { mergedMs: number | null }): void {
   state.round += 1;

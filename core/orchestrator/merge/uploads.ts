@@ -1,10 +1,11 @@
 /**
- * The new round's parameters on their way into the hub's store: one replica of each stage uploads them, the shell writes the
- * checkpoint, then they are the sources that newcomers and validators fetch.
+ * The new round's parameters on their way into the orchestrator's store: one replica of each stage uploads them, the
+ * shell writes the checkpoint, then newcomers and validators fetch them.
  *
- * Runs beside training; the next merge waits for it, so that at any moment the store holds a round's parameters or what they
- * can be made from. A holder that is slow, gone or dishonest is replaced by another, finally by the hub, which repeats the
- * merge. Another hash than the agreed one would be its own then, with a warning: nobody holds the agreed one any more.
+ * Runs beside training; the next merge waits for it, so that at any moment the store holds a round's parameters or the
+ * inputs to compute them. A holder that is slow, gone or dishonest is replaced by another, finally by the orchestrator,
+ * which repeats the merge. If its hash then differs from the agreed one, its own counts, with a warning: nobody holds
+ * the agreed one any more.
  */
 
 import { present } from "../../assert.ts";
@@ -49,7 +50,7 @@ export function continueUpload(state: OrchestratorState, nowMs: number): Orchest
   return effects;
 }
 
-/** A holder that delayed an upload comes last, after the hub itself, unless the hub cannot do it. */
+/** A holder that delayed an upload comes last, after the orchestrator itself, unless that cannot do it. */
 function firstToAsk(state: OrchestratorState, { holders, isHubUnable }: StageUpload): Reducer {
   const reliable = holders.find((node) => !isUnreliable(state, { node, duty: "uploading" }));
   return reliable ?? (isHubUnable ? holders[0] : undefined) ?? "hub";
@@ -59,7 +60,10 @@ export function writeCheckpoint(upload: UploadWork): OrchestratorEffect {
   return { type: "writeCheckpoint", round: upload.round, step: upload.step, sources: sourcesOf(upload) };
 }
 
-/** Every replica that had the parameters is gone, but their inputs are still here. After going back there is nothing to merge. */
+/**
+ * Every replica with the parameters is gone, but their inputs are still here. After a rollback there is nothing to
+ * merge.
+ */
 export function repeatMerge(
   state: OrchestratorState,
   { stage, slices }: StageUpload,
@@ -68,7 +72,7 @@ export function repeatMerge(
   return { type: "refereeMerge", round, stage, source: present(stages[stage], "every stage has a source"), slices };
 }
 
-/** The upload that waits for the hub to repeat the merge of this round. */
+/** The upload that waits for the orchestrator to repeat the merge of this round. */
 export function uploadOfHub(
   { sources, upload }: OrchestratorState,
   { round, stage }: { round: number; stage: StageIndex },
@@ -85,14 +89,14 @@ export function onMergeRepeated(
   if (stage === null) return [];
   stage.stored = true;
   if (isSameStage(stage.merged, options.merged)) return [];
-  stage.merged = options.merged; // the replicas that had agreed on another result are gone, and their result with them
+  stage.merged = options.merged; // the replicas that had agreed on another result are gone, with their result
   const { round } = state;
   state.replaced.add(stage.stage);
   dropReplays(state, { round, stage: stage.stage });
   const what = `Stage ${stage.stage} of round ${round}`;
   const text = stage.slices.length > 0
     ? `${what} did not match what its replicas reported; the orchestrator merged it itself`
-    : `${what} begins with other parameters than those that the run went back to, which the store has lost`;
+    : `${what} begins with other parameters than those of the rollback, which the store has lost`;
   return [record({ type: "warning", text })];
 }
 
@@ -117,7 +121,7 @@ function sourcesOf(upload: UploadWork): ParameterSource[] {
   return upload.stages.map(({ merged }) => ({ ...merged, type: "blobs" }));
 }
 
-/** The same, with what leads there from the last round's. */
+/** The same, with the slices that lead there from the last round's. */
 function followableSources({ sources, config }: OrchestratorState, upload: UploadWork): ParameterSource[] {
   return upload.stages.map(({ merged, slices }, stage) => {
     const before = sources.stages[stage];
@@ -136,14 +140,14 @@ export function onParametersUploaded(
   const stage = upload?.stages.find((candidate) => candidate.asked === member.node);
   if (upload === null || stage === undefined || message.round !== upload.round || stage.stored) return [];
   if (!isSameStage(stage.merged, message)) {
-    return reject(member.node, fault("badBlob", "Cannot accept an upload as it must have the round's agreed hashes"));
+    return reject(member.node, fault("badBlob", "The upload does not have the round's agreed hashes"));
   }
   if (stage.isBelieved) return [checkUpload(upload, stage)];
   stage.stored = true;
   return [];
 }
 
-/** A holder says that it cannot upload them: another one does, at once. */
+/** A holder reports that it cannot upload them: another one does, at once. */
 export function onParametersFailed(
   state: OrchestratorState,
   { node, round }: { node: NodeId; round: number },
@@ -184,7 +188,7 @@ function publishSources(
 ): OrchestratorEffect[] {
   const { closeUntilMs } = state;
   if (closeUntilMs !== null) state.closeUntilMs = Math.max(closeUntilMs, nowMs + closingMs(state)); // to evaluate it
-  if (upload.round > state.sources.round) state.losses.inARow = 0; // otherwise the run went back to these parameters
+  if (upload.round > state.sources.round) state.losses.inARow = 0; // otherwise the run rolled back to these parameters
   state.retired.push(state.sources);
   state.sources = { round: upload.round, stages: followableSources(state, upload) };
   state.upload = null;
@@ -193,11 +197,12 @@ function publishSources(
   return keepMerge(state, upload);
 }
 
-const mostLost = 4; // times for one stage; after that the store keeps nothing
+const mostLost = 4; // times for one stage; after that the store is considered broken
 
 /**
- * If a stage's blob is missing, it was never uploaded or the store lost it: another holder is asked, finally the hub. Otherwise
- * the disk failed, and the run goes on: the next round tries again, and a newcomer that misses a stage has it restored.
+ * If a stage's blob is missing, it was never uploaded or the store lost it: another holder is asked, finally the
+ * orchestrator. Otherwise the disk failed, and the run continues: the next round tries again, and a newcomer that
+ * misses a stage has it restored.
  */
 export function onCheckpointFailed(
   state: OrchestratorState,
@@ -214,9 +219,9 @@ export function onCheckpointFailed(
     stage.stored = false;
     stage.holders = stage.holders.filter((holder) => holder !== asked);
     stage.asked = null;
-    const text = `Stage ${missing} of round ${round} must be in the store, where ${
+    const text = `Stage ${missing} of round ${round} is gone from the store or damaged, where ${
       asked ?? "hub"
-    } put it: gone or damaged; asking another holder`;
+    } put it; asking another holder`;
     return [record({ type: "warning", text })];
   }
   const published = publishSources(state, { upload, nowMs: options.nowMs });

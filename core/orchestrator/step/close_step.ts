@@ -1,6 +1,6 @@
 /**
- * The end of an optimizer step: it closes only when every microbatch went all the way and every contributor confirmed its gradient
- * (sealing.ts), and its header goes out. Clipping uses the norm over the whole model (gradient_norm.ts).
+ * The end of an optimizer step: it closes only when every microbatch is complete and every contributor has committed
+ * its gradient (sealing.ts), and its header goes out. Clipping uses the norm over the whole model (gradient_norm.ts).
  */
 
 import { present } from "../../assert.ts";
@@ -27,7 +27,7 @@ import { lossOf, type StepOutcome } from "./step_outcome.ts";
 import type { StepWork } from "./step_state.ts";
 import { countWork } from "../audit/work_report.ts";
 
-/** Sends the step header once every contributor has confirmed; everything else about the step is in its outcome. */
+/** Sends the step header once every contributor has committed; everything else about the step is in its outcome. */
 export function closeStep(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { work } = state;
   if (work === null || !isSealed(work)) return [];
@@ -56,7 +56,7 @@ export function closeStep(state: OrchestratorState, nowMs: number): Orchestrator
   state.work = null;
   if (isFirst) evaluateIfWorse(state);
   state.step += 1;
-  if (!isFirst) outcome.wires = null; // those that an audit needs are held by it
+  if (!isFirst) outcome.wires = null; // an audit holds those that it needs
   const unused = keepOutcome(state, { outcome, work });
   effects.push(...releaseEffect(awaitStates(state, { drawn, gradients, step: outcome.step, reach, refs: unused })));
   if (ofAll !== null) effects.push(...auditFirstStep(state, { drawn: ofAll, gradients }));
@@ -81,13 +81,16 @@ function stepClosed({ config }: OrchestratorState, outcome: StepOutcome): Orches
   return record({ type: "stepClosed", step: step + 1, steps, round, ...measured });
 }
 
-/** Nodes that may hold a gradient learn what becomes of it; if none of their tasks counts, it is discarded. So do those drawn. */
+/**
+ * Nodes that may hold a gradient learn whether it counts; if none of their tasks counts, it is discarded. Drawn nodes
+ * get the header too.
+ */
 function sendHeaders(
   state: OrchestratorState,
   { work, outcome: { step, learningRate, clipFactor }, drawn }: {
     work: StepWork;
     outcome: StepOutcome;
-    drawn: ReadonlyMap<NodeId, unknown>; // to show their parameters
+    drawn: ReadonlyMap<NodeId, unknown>; // for opening their parameters
   },
 ): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];

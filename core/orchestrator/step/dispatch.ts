@@ -1,7 +1,7 @@
 /**
  * Which waiting item goes to which replica: own work first, then the stage's, then an overloaded neighbour's.
  *
- * Costs O(log n) for each task handed out and almost nothing for a stage where nothing can be done.
+ * Costs O(log n) for each leased task and almost nothing for a stage where nothing can be done.
  */
 
 import { present } from "../../assert.ts";
@@ -76,7 +76,7 @@ function leaseShared(state: OrchestratorState, turn: Turn & { stage: StageIndex;
     passedOver.push(member);
     const named = nodesNamedIn(queue);
     if (named.has(member.node)) continue;
-    leaseToNamed(state, { ...turn, named }); // what is left is for none of the others, who are alike to it
+    leaseToNamed(state, { ...turn, named }); // none of the other replicas, which are all alike to it, may take the rest
     break;
   }
   for (const member of passedOver) markReady(state, member);
@@ -100,7 +100,7 @@ function leaseToNamed(
   }
 }
 
-/** Who is not like all others to some waiting item. */
+/** Replicas that differ from all others for some waiting item. */
 function nodesNamedIn({ gradients, forwards }: ItemQueue): Set<NodeId> {
   const named = new Set<NodeId>();
   for (const { avoid, again, makers, refused } of [...gradients, ...forwards]) {
@@ -132,8 +132,8 @@ function takeFor(
 }
 
 /**
- * The order in which replicas get a task: first those that never had it, then those that failed it, then the makers of an
- * earlier version, and last those that refused it, once all that may still come back have refused.
+ * The order in which replicas get a task: first those that never had it, then those that failed it, then the makers of
+ * an earlier version, and last those that refused it, once all that may still return have refused.
  */
 function mayTake(
   state: OrchestratorState,
@@ -156,7 +156,7 @@ function mayTake(
   return avoid !== member.node || refusers >= roster.present - 1;
 }
 
-/** Those that are active replicas of the stage with a link. */
+/** Those that are connected active replicas of the stage. */
 function presentAmong(
   state: OrchestratorState,
   { nodes, stage }: { nodes: readonly NodeId[]; stage: StageIndex },

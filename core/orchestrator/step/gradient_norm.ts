@@ -1,12 +1,12 @@
 /**
  * The norm of a step's gradient over the whole model, from the contributors' reports.
  *
- * The squared norm is the sum over stages of the mean over replicas of ||g||^2, g being the mean over a replica's tasks; with
- * one replica per stage that equals single-process training. Invariant: no report scales the others' step by more than honest
- * ones differ. Each is compared with the median of its peers and of the stage's last steps, and one far above counts as the
- * median. Differing from one's peers costs no more than that, because the peers may be the liars: only a report impossible for
- * a float32 gradient is recorded, and its work in the step is unpaid. A median that is negligible beside the other stages is
- * not a reference.
+ * The squared norm is the sum over stages of the mean over replicas of ||g||^2, g being the mean over a replica's
+ * tasks; with one replica per stage that equals single-process training. Invariant: no report scales the others' step
+ * by more than honest ones differ. Each is compared with the median of its peers and of the stage's last steps, and one
+ * far above counts as the median. Differing from one's peers costs no more than that, because the peers may be the
+ * dishonest ones: only a report impossible for a float32 gradient is recorded, and its work in the step is unpaid. A
+ * median that is negligible beside the other stages is not a reference.
  */
 
 import { assert, present } from "../../assert.ts";
@@ -37,7 +37,7 @@ interface Report {
 export interface GradientNorm {
   readonly squareSum: number;
   readonly outliers: ReadonlySet<NodeId>; // nodes whose report cannot be right
-  readonly odd: ReadonlySet<NodeId>; // whose report is unlike its peers': right or not, their gradients are repeated first
+  readonly odd: ReadonlySet<NodeId>; // outliers among their peers: right or not, their gradients are repeated first
   readonly effects: readonly OrchestratorEffect[];
 }
 
@@ -50,7 +50,7 @@ export function gradientNorm(state: OrchestratorState, work: StepWork): Gradient
   const effects: OrchestratorEffect[] = [];
   let squareSum = 0;
   for (const [stage, ofStage] of reports.entries()) {
-    assert(ofStage.length > 0, `Cannot close a step as stage ${stage} must have a contributor`);
+    assert(ofStage.length > 0, `stage ${stage} has a contributor when a step closes`);
     const scales = state.scales.stages[stage]!;
     const reference = referenceOf(scales, { reports: ofStage, middle, stages: reports.length });
     const mean = boundedMean(ofStage, reference);
@@ -104,9 +104,9 @@ function referenceOf(
 }
 
 /**
- * Whose mean gradient is `mostUsual` times as long or as short as the others', squared, both as it is and per task: the squared
- * norm of a mean over n tasks falls like 1 / n where the tasks' gradients have little in common, and not at all where they are
- * alike. Of two that differ either may be wrong.
+ * Reports of a mean gradient whose squared norm is `mostUsual` times as large or as small as the others', both as it is
+ * and per task: the squared norm of a mean over n tasks falls like 1 / n if the tasks' gradients have little in common,
+ * and not at all if they are alike. Of two that differ either may be wrong.
  */
 function* oddAmong(reports: readonly Report[]): Generator<NodeId> {
   for (const report of reports) {
@@ -132,10 +132,10 @@ function outlierRecord(
   const norm = (value: number) => Math.sqrt(value).toPrecision(3);
   const { code, detail } = fault(
     "badNumbers",
-    `Cannot accept the gradient norm of step ${state.step} as that of float32 values is within ${
+    `The gradient norm of step ${state.step} is ${norm(sum)}, and that of float32 values is within ${
       norm(leastFloat ** 2)
-    } to ${norm(most)}: ` +
-      `current value is ${norm(sum)}; its work in the step is not paid`,
+    } to ${norm(most)}; ` +
+      "its work in the step is not paid",
   );
   return record({ type: "faultSeen", node, code, detail });
 }

@@ -1,9 +1,11 @@
 /**
- * Leases: a task handed to a miner until a deadline, ended by its result, its failure, its deadline or the loss of the miner.
+ * Leases: a task handed to a miner until a deadline, ended by its result, its failure, its deadline or the loss of the
+ * miner.
  *
- * A task that takes several times as long as its miner's pace predicts is handed to an idle replica as well; the first result
- * counts, the other lease ends and its result is refused as stale, so every task is credited once. Gradients live at the miner
- * that made them: when it leaves, its credited tasks of the open step wait again; their inputs are still held here.
+ * A task that takes several times as long as its miner's pace predicts is leased to an idle replica as well; the first
+ * result counts, the other lease ends and its result is refused as stale, so every task is credited once. Gradients
+ * live at the miner that computed them: when it leaves, its credited tasks of the open step wait again; their inputs
+ * are still held here.
  */
 
 import { present } from "../../assert.ts";
@@ -63,7 +65,7 @@ export function lease(
   if (direction !== "forward") {
     work.touched.add(member.node);
     work.handed.add(member.node);
-    work.sealed.delete(member.node); // its accumulator will hold more than it confirmed
+    work.sealed.delete(member.node); // its accumulator will hold more than it committed
     work.asked.delete(member.node);
     work.askedAhead.delete(member.node);
   }
@@ -91,14 +93,14 @@ function nextLookMs(
   const roster = rosterOf(state, stage);
   if (state.config.deterministic || (member.forwardMs ?? roster.forwardMs) === null) return deadlineMs;
   const patience = isTail(state, stage) ? tailPatience : latePatience;
-  const forwardMs = isUnreliable(state, { node: member.node, duty: "tasks" }) // it has no pace, nothing comes
+  const forwardMs = isUnreliable(state, { node: member.node, duty: "tasks" }) // it has no pace if nothing comes
     ? roster.forwardMs ?? 0
     : awaitedForwardMs(roster, member);
   const patienceMs = Math.max(shortestPatienceMs(roster), patience * member.leasedForwards * forwardMs);
   return Math.min(deadlineMs, nowMs + patienceMs);
 }
 
-/** Work of a member without a link may soon go to another. */
+/** A disconnected member's work may soon be reassigned. */
 export function lookSoon(state: OrchestratorState, { member, nowMs }: { member: Member; nowMs: number }): void {
   if (member.leases.size === 0) return;
   const roster = rosterOf(state, present(member.stage, "a member with leases has a stage"));
@@ -107,8 +109,8 @@ export function lookSoon(state: OrchestratorState, { member, nowMs }: { member: 
 }
 
 /**
- * A lease's alarm: past its deadline the task goes to another replica, before that to an idle one as well. `isOpenToAll`: also to
- * one that has failed it.
+ * A lease's alarm: past its deadline the task goes to another replica, before that to an idle one as well.
+ * `isOpenToAll`: also to one that has failed it.
  */
 export function onLeaseAlarm(
   state: OrchestratorState,
@@ -163,7 +165,8 @@ export function cancelLeases(state: OrchestratorState, item: WorkItem): Orchestr
 }
 
 /**
- * Ends a lease without a usable result: the item waits again, unless another lease of it is live. `isInDoubt`: it was answered.
+ * Ends a lease without a usable result: the item waits again, unless another lease of it is live. `isInDoubt`: it was
+ * answered.
  */
 export function releaseLease(
   state: OrchestratorState,
@@ -220,7 +223,7 @@ export function acceptResult(
     work.forwards.set(member.node, (work.forwards.get(member.node) ?? 0) + 1);
   }
   const unused = keepOutput(state, { flow, item, held, member, output });
-  if (losses !== null && unused.length === 0) flow.losses = losses; // those of the maker of what is kept
+  if (losses !== null && unused.length === 0) flow.losses = losses; // those of the maker of the kept output
   for (const next of consumersOf(flow, item)) if (next.status === "blocked") awaitInputs(state, next);
   return {
     unused,
@@ -251,7 +254,7 @@ function keepOutput(
   return [];
 }
 
-// ------------------------------------------------------------------------------------------------- what a loss takes back
+// ------------------------------------------------------------------------------------------------- after a loss
 
 /** Ends every lease of the member without blame: its session restarted and the tasks may have been lost in transit. */
 export function returnLeases(
@@ -285,7 +288,10 @@ export function openOwnQueue(state: OrchestratorState, member: Member): void {
   for (const item of items) heapPush(heapOf(shared, item), item, inDataOrder);
 }
 
-/** Requeues everything in the open step that is lost with a member. Returns how many tasks. The member is already away. */
+/**
+ * Requeues everything in the open step that is lost with a member. Returns how many tasks. The member is already
+ * disconnected.
+ */
 export function reissueWorkOf(state: OrchestratorState, member: Member): number {
   if (state.work === null) return 0;
   const returned = returnLeases(state, member) + reissueCredited(state, { member, tasks: [...member.stepTasks] });

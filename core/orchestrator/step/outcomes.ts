@@ -1,10 +1,10 @@
 /**
- * Makes a step's outcome when it closes, keeps it for a while, and drops it.
+ * Creates a step's outcome when it closes, keeps it for a while, and drops it.
  *
- * Owns the only conversion of the open step's work to a `StepOutcome`, and the memory that outcomes take: it keeps the newest
- * `outcomesKept`, and those whose wires an open audit needs, at most `mostAudited` of these. A consumer that needs more history
- * (sums for attribution, for example) folds each outcome into its own state when the step closes. The outcome of a step that
- * the run has rewound is dropped, or marked while its audit is open.
+ * Owns the only conversion of the open step's work to a `StepOutcome`, and the memory of outcomes: it keeps the newest
+ * `outcomesKept`, and those whose wires an open audit needs, at most `mostAudited` of these. A consumer that needs more
+ * history (sums for attribution, for example) folds each outcome into its own state when the step closes. The outcome
+ * of a step undone by a rollback is dropped, or marked while its audit is open.
  */
 
 import { assert, present } from "../../assert.ts";
@@ -34,7 +34,7 @@ interface Closing {
   readonly nowMs: number;
 }
 
-/** Makes the outcome of a step in which everything is done and confirmed. */
+/** Creates the outcome of a step in which everything is done and committed. */
 export function outcomeOf(state: OrchestratorState, { work, gradient, keepsWires, nowMs }: Closing): StepOutcome {
   const { config, step, round } = state;
   const { squareSum, outliers } = gradient;
@@ -178,7 +178,7 @@ export function auditedOutcomes({ outcomes }: OrchestratorState): StepOutcome[] 
   return outcomes.filter(({ wires }) => wires !== null);
 }
 
-/** The run has gone back to the step `toStep`: outcomes closed since do not count. */
+/** The run has rolled back to the step `toStep`: outcomes closed since do not count. */
 export function undoOutcomes(state: OrchestratorState, toStep: number): void {
   for (const outcome of state.outcomes) if (outcome.step >= toStep) outcome.isUndone = true;
   dropOld(state);
@@ -200,18 +200,18 @@ export function assertOutcomes(state: OrchestratorState): void {
     const { step, round, wires, isUndone } = outcome;
     assert(
       mayStay(outcome, { isNew: i >= outcomes.length - outcomesKept }),
-      `The outcome of step ${step} must be dropped`,
+      `the outcome of step ${step} is dropped`,
     );
     assert(
       wires === null || audit.open.has(round),
-      `The wires of step ${step} must be released as round ${round} is audited`,
+      `the wires of step ${step} are released: round ${round} is audited`,
     );
     if (isUndone) continue;
     assert(
       step > before && step < state.step,
-      `The outcome of step ${step} must be a closed step's, and come in order`,
+      `the outcome of step ${step} is a closed step's, and in order`,
     );
     before = step;
   }
-  assert(auditedOutcomes(state).length <= mostAudited, "Wires must be held for few audits only");
+  assert(auditedOutcomes(state).length <= mostAudited, "wires are held for few audits only");
 }

@@ -1,12 +1,13 @@
 /**
- * An item in doubt that its stage leaves undone: every replica that is here has failed it, or holds it far longer than expected.
+ * An item in doubt that its stage leaves undone: every connected replica has failed it, or holds it far longer than
+ * expected.
  *
- * A replica that has not tried the item could tell a bad input from a bad stage. One that is away, that loads its stage or that
- * answers nothing may be an accomplice of the input's maker, and the step would wait for it forever. The input is made again
- * instead: that blames nobody and costs one microbatch. If its results are then large but usable again, one is taken as if all
- * had tried (`isAgreed`), once the deadline of all the others has passed, so those that failed it may have it again. What
- * condemns the stage waits for every replica.
- * Out of scope: leases and their alarms (leases.ts).
+ * A replica that has not tried the item could tell a bad input from a bad stage. One that is disconnected, loads its
+ * stage or answers nothing may be an accomplice of the input's maker, and the step would wait for it forever. The input
+ * is recomputed instead, which blames nobody and costs one microbatch. If its results are then large but usable again,
+ * one is accepted as if all had tried (`isAgreed`), once the deadline of all the others has passed, so those that
+ * failed it may have it again. A verdict on the stage waits for every replica. Out of scope: leases and their alarms
+ * (leases.ts).
  */
 
 import type { TaskId } from "../../ids.ts";
@@ -33,11 +34,12 @@ export function onOverdue(
   return [...effects, ...remakeIfLeft(state, item)];
 }
 
-/** Makes the item's input again if no replica that is here can be expected to tell more. */
+/** Recomputes the item's input if no connected replica can be expected to tell more. */
 export function remakeIfLeft(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
   if (!isLeft(state, item) || isShared(state, item)) return [];
   const why = item.refused.some(({ doubt }) => isUsable(doubt)) ? "agreed" : "hopeless";
   if (!mayRemake(state, { item, why })) return [];
   const { members } = rosterOf(state, item.stage);
-  return remake(state, { item, isUnanimous: members.every(({ node }) => hasRefused(item, node)) }); // but those that load
+  // Except loading ones.
+  return remake(state, { item, isUnanimous: members.every(({ node }) => hasRefused(item, node)) });
 }

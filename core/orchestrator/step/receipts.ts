@@ -1,13 +1,14 @@
 /**
- * What miners sign for in a step, and what the hub keeps of it: so that a verdict can be shown to be about what the miner signed.
+ * What miners sign for in a step, and the orchestrator's record of it, so that a verdict can be proven to be about work
+ * that the miner signed.
  *
- * The request to confirm a gradient (sealing.ts) names results: of each credited gradient task its own, and that of the forward
- * it belongs to, where the member did both under this assignment and the output in use is that of this attempt. The hub knows
- * the hashes of all of them, so it knows the root. A miner that signs another one is blamed. Work done again by others, of a
- * lost session, or with wires that were made again is not asked for: the miner may have none of it. So an honest miner always
- * has exactly what it is asked for.
+ * The request to commit a gradient (sealing.ts) names results: of each credited gradient task its own, and that of its
+ * forward if the member did both under this assignment and the output in use is that of this attempt. The orchestrator
+ * knows the hashes of all of them, so it knows the root. A miner that signs another one is blamed. Work redone by
+ * others, of a lost session, or with recomputed wires is not asked for, because the miner may have none of it. So an
+ * honest miner always has exactly the requested results.
  *
- * Invariant: a member's chain has a link for each step whose header counted its tasks since its stage was assigned to it.
+ * Invariant: a member's chain has a link for each step whose header counted its tasks since its stage was assigned.
  */
 
 import { present } from "../../assert.ts";
@@ -35,7 +36,7 @@ export interface ExpectedTask {
   readonly item: WorkItem;
 }
 
-/** The results that the member is to sign for. */
+/** The results that the member must sign for. */
 function resultsOf(state: OrchestratorState, member: Member): DoneWork[] {
   const work = present(state.work, "an open step");
   return member.stepTasks.flatMap((task) => {
@@ -56,12 +57,12 @@ export function tasksDelivered(state: OrchestratorState, member: Member): TaskId
   return resultsOf(state, member).map(({ task }) => task);
 }
 
-/** What its answer must sign. */
+/** The root that its answer must sign. */
 export function rootDelivered(state: OrchestratorState, member: Member): string {
   return rootOf(deliveredBy(state, member).leaves);
 }
 
-/** The tasks behind its results once these tasks are done as well, as far as can be foreseen. */
+/** The tasks of its results once these tasks are done as well, as far as can be foreseen. */
 export function tasksDeliveredAhead(
   state: OrchestratorState,
   member: Member,
@@ -105,7 +106,7 @@ function doneBy(
   };
 }
 
-/** What a confirmation signs; blames its sender if that is not what it delivered. */
+/** The receipt in a commitment; blames its sender if that is not what it delivered. */
 export function receiptOf(
   state: OrchestratorState,
   { member: { node, head }, message, asked: { root } }: { member: Member; message: StepSealed; asked: SealRequest },
@@ -115,8 +116,8 @@ export function receiptOf(
   if (message.root === root) {
     return { receipt: { round, step, previous: head, root, tasks, squareSum, signature }, effects: [] };
   }
-  const detail = `Cannot accept what ${node} signs of step ${step} as the root over its results must be ${root}, ` +
-    `as the orchestrator received them: it is ${message.root}`;
+  const detail = `${node} signed the root ${message.root} over its results of step ${step}, ` +
+    `but the orchestrator received results with the root ${root}`;
   return { receipt: null, effects: blame(state, { node, fault: fault("unauthenticated", detail) }) };
 }
 
@@ -127,7 +128,7 @@ export function extendChain(state: OrchestratorState, { member, work }: { member
   if (asked !== undefined) member.head = nextHead(member.head, { round, step, root: asked.root });
 }
 
-/** Where tasks are in what their miner signed of the closing step; a task that is not in it is left out. */
+/** The positions of tasks in their miners' receipts of the closing step; tasks without one are left out. */
 export function receiptsOf(
   state: OrchestratorState,
   { work, node, tasks }: { work: StepWork; node: NodeId; tasks: readonly TaskId[] },
@@ -137,7 +138,7 @@ export function receiptsOf(
   const found = new Map<TaskId, TaskReceipt>();
   if (member === undefined || receipt === null) return found;
   const delivered = deliveredBy(state, member);
-  if (rootOf(delivered.leaves) !== receipt.root) return found; // some of it was done again since
+  if (rootOf(delivered.leaves) !== receipt.root) return found; // some of it was redone since
   for (const task of tasks) {
     const place = delivered.tasks.indexOf(task);
     if (place !== -1) found.set(task, { receipt, path: pathOf(delivered.leaves, place) });

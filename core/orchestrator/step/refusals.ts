@@ -1,11 +1,12 @@
 /**
  * The cause of an implausible result: the miner that sent it, the maker of its input, or the stage's parameters.
  *
- * The hub never runs the model, so another replica tries the same item. Where every replica fails (`isShared`), or they
- * disagree about a gradient, the input is suspected first, and other makers repeat it (remaking.ts). Only if that does not help
- * is a large value that two agree on accepted; if none has a usable value the stage's parameters have gone bad, so its replicas
- * reload the round's parameters, and if that does not help the run stops rather than train on nothing. A replica that is away
- * or loading counts here, so the decision waits for it. A stage's only replica has no one to agree with: it is blamed.
+ * The orchestrator never runs the model here, so another replica tries the same item. If every replica fails
+ * (`isShared`), or they disagree about a gradient, the input is suspected first, and other makers repeat it
+ * (remaking.ts). Only if that does not help is a large value that two agree on accepted; if none has a usable value the
+ * stage's parameters have gone bad, so its replicas reload the round's parameters, and if that does not help the run
+ * stops rather than train on nothing. A disconnected or loading replica counts here, so the decision waits for it. A
+ * stage's only replica has no one to agree with: it is blamed.
  */
 
 import { fault } from "../../fault.ts";
@@ -28,7 +29,7 @@ const attemptsAlone = 2; // of a stage's only replica
 const mostReloads = 2; // of a stage in a round
 
 /**
- * Whether every replica has failed the item, including those whose link is currently broken. One that has left since does not
+ * Whether every replica has failed the item, including disconnected ones. A replica that has left since does not
  * replace one that never tried.
  */
 export function isShared(state: OrchestratorState, item: WorkItem): boolean {
@@ -40,7 +41,7 @@ export function isShared(state: OrchestratorState, item: WorkItem): boolean {
 }
 
 /**
- * Whether a replica that has not tried the item may still come back, or may soon have loaded the stage if no usable result
+ * Whether a replica that has not tried the item may still return, or may soon have loaded the stage if no usable result
  * exists.
  */
 export function isAwaited({ members, assigned }: StageRoster, item: WorkItem): boolean {
@@ -50,7 +51,7 @@ export function isAwaited({ members, assigned }: StageRoster, item: WorkItem): b
   return assigned > members.length && !item.refused.some(({ doubt }) => isUsable(doubt));
 }
 
-/** Whether every replica that is here has failed the item or lets it wait. */
+/** Whether every connected replica has failed the item or lets it wait. */
 export function isLeft(state: OrchestratorState, item: WorkItem): boolean {
   const { members, assigned } = rosterOf(state, item.stage);
   if (item.refused.length === 0 || assigned <= 1) return false;
@@ -59,11 +60,11 @@ export function isLeft(state: OrchestratorState, item: WorkItem): boolean {
   return left.length > 0 && left.length >= Math.min(here.length, mostAsked);
 }
 
-const leastUsable = 2; // of three or more replicas: one that is alone for a while does not decide
+const leastUsable = 2; // of three or more replicas, so that one that is alone for a while does not decide
 
 /**
- * Whether those that failed the item may have it again although not all have answered: each of the others had it until its
- * deadline passed. One that is away, or merely slow, may still contradict.
+ * Whether those that failed the item may have it again although not all have answered: each of the others had it until
+ * its deadline passed. A disconnected or merely slow one may still contradict.
  */
 export function mayTryAgain(state: OrchestratorState, item: WorkItem): boolean {
   const { members, assigned } = rosterOf(state, item.stage);
@@ -74,9 +75,9 @@ export function mayTryAgain(state: OrchestratorState, item: WorkItem): boolean {
 }
 
 /**
- * Whether an implausible result is accepted, because every replica that could try the item made an implausible one or none. It
- * must be usable and confirmed by another's numbers. If two others agree, theirs is awaited; if no two agree, the result least
- * out of range is accepted, since it does the least harm.
+ * Whether an implausible result is accepted, because every replica that could try the item computed an implausible one
+ * or none. It must be usable and matched by another's numbers. If two others agree, theirs is awaited; if no two agree,
+ * the result least out of range is accepted, because it does the least harm.
  */
 export function isAgreed(
   state: OrchestratorState,
@@ -91,14 +92,15 @@ export function isAgreed(
 
 const isAlike = (a: Doubt, b: Doubt): boolean => a.measure === b.measure && isClose(a.value, b.value);
 
-/** Whether no replica of the stage has made anything usable. */
+/** Whether no replica of the stage has computed anything usable. */
 export function isHopeless(state: OrchestratorState, item: WorkItem): boolean {
   return isShared(state, item) && !item.refused.some(({ doubt }) => isUsable(doubt));
 }
 
 /**
- * Claims of a node in a round; without a bound one could have every microbatch made again, and never be wrong. Each costs a
- * replica of every stage its work on a microbatch, so whoever claimed in vain not long ago has but one a round.
+ * The most claims of a node in a round, so that it cannot have every microbatch recomputed without ever being wrong.
+ * Each claim costs a replica of every stage its work on a microbatch, so after a recent claim in vain a node has only
+ * one per round.
  */
 const mostClaims = { usual: 3, doubted: 1 };
 
@@ -115,8 +117,8 @@ interface Contest {
 }
 
 /**
- * Whether the replicas that failed a gradient task contradict the one that did it: a wire of ordinary size may make honest
- * gradients explode, and an accomplice may deny it. A suspect's claim has already been examined in this round.
+ * Whether the replicas that failed a gradient task contradict the one that did it: a wire of ordinary size may make
+ * honest gradients explode, and an accomplice may deny it. A suspect's claim has already been examined in this round.
  */
 export function isContested(state: OrchestratorState, contest: Contest): boolean {
   const against = claimsOf(state, contest);
@@ -124,7 +126,7 @@ export function isContested(state: OrchestratorState, contest: Contest): boolean
     against.some((a) => against.some((b) => a.node !== b.node && isAlike(a.doubt, b.doubt)));
 }
 
-/** The microbatch is made again because of them; a second time decides who was wrong, so it is free. */
+/** The microbatch is recomputed because of them; a second time decides who was wrong, so it is free. */
 export function noteClaims(state: OrchestratorState, contest: Contest): void {
   if (flowOf(state, contest.item).past.length > 0) return;
   for (const node of new Set(claimsOf(state, contest).map((claim) => claim.node))) {
@@ -142,10 +144,10 @@ function claimsOf(state: OrchestratorState, { item, result, doer }: Contest): Fa
 }
 
 /**
- * Another replica has done the item, so a replica that failed it with numbers impossible for any input was wrong. Gradients
- * depend on the input, so for them remaking.ts decides, if two makings allow it. Large but usable numbers may be the honest
- * result of a liar's wire: one claim against another, which an audit decides. A loss is bounded whatever the wire, and its
- * bound never moves.
+ * Another replica has done the item, so a replica that failed it with numbers impossible for any input was wrong.
+ * Gradients depend on the input, so for them remaking.ts decides, if two attempts allow it. Large but usable numbers
+ * may be the honest result of a cheat's wire: one claim against another, which an audit decides. A loss is bounded
+ * whatever the wire, and its bound never moves.
  */
 export function settleRefusals(
   state: OrchestratorState,
@@ -156,7 +158,7 @@ export function settleRefusals(
   item.failed = refused;
   const isOfInput = item.direction !== "forward" && item.stage > 0;
   const effects: OrchestratorEffect[] = [];
-  const settled = new Set<NodeId>([doer]); // a replica that failed and then succeeded has shown that it can
+  const settled = new Set<NodeId>([doer]); // a replica that failed and then succeeded has proven that it can
   for (const { node, doubt } of refused) {
     if (settled.has(node) || confirms(result, doubt)) continue;
     settled.add(node);
@@ -171,7 +173,7 @@ export function settleRefusals(
   return effects;
 }
 
-/** No replica of the stage makes finite values: all restart with the round's parameters. */
+/** No replica of the stage computes finite values: all restart with the round's parameters. */
 export function reloadStage(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
   const { stage } = item;
   const effects: OrchestratorEffect[] = [];

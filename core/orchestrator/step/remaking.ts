@@ -1,17 +1,18 @@
 /**
- * A microbatch remade by other miners because the replicas that computed with its wires failed or disagreed.
+ * Recomputes a microbatch by other miners because the replicas that computed with its wires failed or disagreed.
  *
- * A wire of ordinary size can make whatever is computed from it unusable, so nobody is blamed for a result while its input has
- * only one maker. All work on the microbatch in the step is dropped, including gradients; each task goes to a replica that has
- * not done it before, the task in doubt first to those that failed it. When the step closes the makings are compared, wire by
- * wire, starting from the tokens, which are the hub's. A replica that failed all makings while others did not was wrong. In a
- * round's first step replicas hold the same parameters, so there the maker of an unusable wire was wrong too if it is one of
- * the first two that are far apart; if none are far apart, a replica that failed one and computed with the other was wrong. In
- * every other case nobody is at fault. Replicas that have learned from different text make different wires, so after the first
- * step a maker is named, and unpaid for that making, only if no replica could compute with its wire.
+ * A wire of ordinary size can make results computed from it unusable, so nobody is blamed for a result while its input
+ * has only one maker. All work on the microbatch in the step is dropped, including gradients; each task goes to a
+ * replica that has not done it before, the task in doubt first to those that failed it. When the step closes the
+ * attempts are compared, wire by wire, starting from the tokens, which are the orchestrator's. A replica that failed
+ * all attempts while others did not was wrong. In a round's first step replicas hold the same parameters, so there the
+ * maker of an unusable wire was wrong too if it is one of the first two that are far apart; if none are far apart, a
+ * replica that failed one and computed with the other was wrong. Otherwise nobody is at fault. Replicas that have
+ * learned from different text compute different wires, so after the first step a maker is named, and unpaid for that
+ * attempt, only if no replica could compute with its wire.
  *
- * Invariants: a microbatch is remade at most `mostMakings` times in a step, and only while another replica is available; it
- * counts once. Out of scope: which results are in doubt (refusals.ts).
+ * Invariants: a microbatch is recomputed at most `mostMakings` times in a step, and only while another replica is
+ * available; it counts once. Out of scope: which results are in doubt (refusals.ts).
  */
 
 import { plural } from "../../plural.ts";
@@ -41,13 +42,14 @@ import { awaitInputs, makeAgain } from "./taking_back.ts";
 import { chainPosition } from "../../statements/chain.ts";
 import { flowOf } from "./wiring.ts";
 
-/** Of a microbatch in a step, after the first one. */
+/** Attempts at a microbatch in a step, after the first one. */
 const mostMakings = {
   hopeless: 8, // no replica can compute with it
   contested: 2, // one replica says it can
-  agreed: 1, // it makes results of an unusual size
+  agreed: 1, // its results have an unusual size
 };
-const mostAgreed = 3; // microbatches of a step that a stage may have remade for unusual sizes: the stage itself may be the cause
+// Microbatches of a step that a stage may have recomputed for unusual sizes: the stage itself may be the cause.
+const mostAgreed = 3;
 const alike = 0.05; // replicas of a stage differ by rounding, see wire_apart.ts
 const harmless = 2 ** 20; // honest results are far below; smaller ones may be unusual only because of other results
 const unlike = 0.5; // rounding cannot cause this in a row
@@ -59,7 +61,7 @@ export function mayRemake(
   const flow = flowOf(state, item);
   if (flow.past.length >= mostMakings[why]) return false;
   if (why === "agreed" && remadeFor(state, item.stage) >= mostAgreed) return false;
-  const isAny = why === "hopeless"; // a good making may have been dropped before
+  const isAny = why === "hopeless"; // a good attempt may have been dropped before
   return itemsBefore(flow, item).some((each) =>
     each.stage !== item.stage && hasOtherMaker(state, { item: each, isAny })
   );
@@ -111,8 +113,8 @@ export function remake(
 }
 
 /**
- * The replica that did a forward would also have had the backward, which another now does: meeting a bad maker often must cost
- * nobody.
+ * Units of the dropped work. Also pay the forward's miner for the backward it lost, so that nobody pays for meeting a
+ * bad maker often.
  */
 function unitsDone({ forwardUnits }: OrchestratorState, { items }: Flow): Map<NodeId, number> {
   const units = new Map<NodeId, number>();
@@ -162,7 +164,8 @@ function unqueue(state: OrchestratorState, item: WorkItem): void {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------- comparing makings
+// ---------------------------------------------------------------------------------------------------- comparing
+// attempts
 
 /** Compares every earlier wire of the same forward with the new one. */
 export function compareMakings(
@@ -197,11 +200,12 @@ export function onWiresCompared(
   if (state.work === null || state.step !== step) return [];
   const flow = state.work.flows.find((each) => each.microbatch === microbatch);
   const compared = flow?.past[making];
-  if (compared !== undefined && flow?.wires[stage]?.hash === last) compared.apart[stage] = apart; // else made anew since
+  // Otherwise recomputed since.
+  if (compared !== undefined && flow?.wires[stage]?.hash === last) compared.apart[stage] = apart;
   return [];
 }
 
-/** The step is complete: judges the participants by its makings. */
+/** The step is complete: judges the participants by its attempts. */
 export function settleMakings(state: OrchestratorState, { flows }: StepWork): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const flow of flows) {
@@ -228,11 +232,14 @@ interface Finding {
   readonly node: NodeId;
   readonly detail: string;
   readonly isProven: boolean;
-  readonly isUnpaid: boolean; // what it did in the dropped makings
+  readonly isUnpaid: boolean; // for its work in the dropped attempts
   readonly inVain?: readonly NodeId[]; // replicas that computed with it and are paid for that
 }
 
-/** In a round's first step all replicas of a stage hold the same parameters; after that they differ by what they learned. */
+/**
+ * In a round's first step all replicas of a stage hold the same parameters; after that they differ by what they
+ * learned.
+ */
 const areEqual = (state: OrchestratorState): boolean => state.step === state.roundFirstStep;
 
 function findingsOf(state: OrchestratorState, { flow, making }: { flow: Flow; making: Making }): Finding[] {
@@ -259,8 +266,8 @@ function falselyMade(
   const isOfNoUse = isUnanimous && failed.every(({ doubt }) => !(doubt.value <= harmless));
   const isProven = areEqual(state) && (maker === other || (isOfNoUse && failers > 1));
   if (!isOfNoUse && !areEqual(state)) return []; // replicas that learned from different text differ as much
-  const detail = `Cannot accept the wire of microbatch ${microbatch} that ${maker} made in stage ${first} as it must ` +
-    `match the one that ${other} made from the same input: a row differs by ${error.toPrecision(3)} of its size; ` +
+  const detail = `The wire of microbatch ${microbatch} from ${maker} in stage ${first} does not ` +
+    `match ${other}'s from the same input: a row differs by ${error.toPrecision(3)} of its size; ` +
     (isOfNoUse
       ? `none of ${plural(failers, "replica")} of stage ${stage} could compute with it`
       : `results of stage ${stage} differ, or are of an unusual size`);
@@ -269,8 +276,8 @@ function falselyMade(
 }
 
 /**
- * Finds replicas that failed every making where another did not, or that failed one input and computed with an equal one. If
- * all had failed the first one, nobody is to blame for it.
+ * Finds replicas that failed every attempt where another did not, or that failed one input and computed with an equal
+ * one. If all had failed the first one, nobody is to blame for it.
  */
 function falselyFailed(
   state: OrchestratorState,
@@ -291,7 +298,7 @@ function falselyFailed(
     if (!isContrary && !(isTried && isAlwaysWrong(node))) return [];
     return [{
       node,
-      detail: `${doubt.detail}; others made the same input, and it was usable`,
+      detail: `${doubt.detail}; others computed the same input, and it was usable`,
       isProven: true,
       isUnpaid: true,
     }];
@@ -300,7 +307,7 @@ function falselyFailed(
 
 const mostCompared = 3; // makers of a wire
 
-/** Whether some wire before the item was made by only a few of the available replicas: they may all have made it wrong. */
+/** Whether only a few of the available replicas computed some wire before the item: they may all have been wrong. */
 function hasUntriedMaker(state: OrchestratorState, { flow, item }: { flow: Flow; item: WorkItem }): boolean {
   return flow.items.slice(0, item.stage).some((each, stage) => {
     const makers = new Set(flow.past.map((making) => making.makers[stage] ?? null)).add(makerOf(each));

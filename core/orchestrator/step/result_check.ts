@@ -1,10 +1,10 @@
 /**
- * Whether a task's result can be right, as far as the hub can tell without computing it: shape, finite values, a plausible
- * range.
+ * Whether a task's result can be right, as far as the orchestrator can tell without computing it: shape, finite values,
+ * a plausible range.
  *
- * A misshapen result proves its sender wrong by itself. An implausible one (not finite, or far larger than recent results of
- * the stage) may be caused by the microbatch or by the stage, so refusals.ts asks another replica first. A result that passes
- * keeps the consumer's arithmetic far from overflow, so a consumer has no reason to refuse it.
+ * A misshapen result alone proves its sender wrong. An implausible one (non-finite, or far larger than recent results
+ * of the stage) may be caused by the microbatch or by the stage, so refusals.ts asks another replica first. A result
+ * that passes keeps the consumer's arithmetic far from overflow, so a consumer has no reason to refuse it.
  */
 
 import { present } from "../../assert.ts";
@@ -28,27 +28,31 @@ export type Judgement =
   | { readonly type: "misshapen"; readonly detail: string }
   | { readonly type: "implausible"; readonly doubt: Doubt };
 
-const notFinite = "not finite, or its codes or its tokens' ids are wrong"; // badScale
+const notFinite = "not finite, or its codes or token ids are invalid"; // badScale
 const measures = [["largest", "largest"], ["rms", "root mean square"]] as const;
 const wiresForRange = 4; // with fewer, only the first range is available
 const firstRange = 1024; // before training wires are below 10, gradients below 1
 const leastRange = 1e-9; // a majority's zeros must not rule out every other value
 /**
- * Multiples or fractions of the median of recent wires. Honest ones stay within 10 and 2.8, the largest also when the loss
- * jumps.
+ * Multiples or fractions of the median of recent wires. Honest ones stay within 10 and 2.8, the largest even when the
+ * loss jumps.
  */
 const mostGrowth = { largest: 64, rms: 16 };
 const mostApart = 2; // two computations of one task differ by rounding
-const mostGuesses = 3; // losses are at most a few times that of a guess, ln(vocabulary size), unless two replicas say so
+// Losses are at most a few times that of a guess, ln(vocabulary size), unless two replicas report more.
+const mostGuesses = 3;
 export const mostLoss = 1000; // nats; no honest replica exceeds this on any input
 
 /**
- * When every replica reports one, a large value comes from the stage, not from a liar; beyond this limit the stage has
+ * When every replica reports one, a large value comes from the stage, not from a cheat; beyond this limit the stage has
  * diverged.
  */
 const mostShared = 2 ** 30;
 
-/** Whether an honest replica can have made it: a wire within its range may still push its consumer's gradient out of range. */
+/**
+ * Whether an honest replica can have computed it: a wire within its range may still push its consumer's gradient out of
+ * range.
+ */
 export const isUsable = ({ value }: Doubt): boolean => value <= mostShared;
 
 export function judgeResult(
@@ -63,23 +67,22 @@ export function judgeResult(
     if (segments.length === 0 || (value >= least && value <= most)) continue;
     const found = Number.isFinite(value) ? value.toPrecision(3) : notFinite;
     const range = `${least.toPrecision(3)} to ${most.toPrecision(3)}`;
-    const detail =
-      `Cannot accept ${message.task} as the ${words} of its values must be within ${range}: it is ${found}`;
+    const detail = `The ${words} of ${message.task}'s values must be within ${range}, and is ${found}`;
     const excess = Math.max(value / most, least / value);
     return { type: "implausible", doubt: { measure, value, excess: Number.isNaN(excess) ? Infinity : excess, detail } };
   }
   const loss = largestLoss(message);
   const most = mostGuesses * Math.log(state.config.model.vocabSize);
   if (loss <= most) return { type: "fine" };
-  const detail = `Cannot accept ${message.task} as a loss must be at most ${most.toFixed(1)}: current value is ${loss}`;
+  const detail = `A loss of ${message.task} must be at most ${most.toFixed(1)}, and is ${loss}`;
   return { type: "implausible", doubt: { measure: "loss", value: loss, excess: loss / most, detail } };
 }
 
 const largestLoss = ({ losses }: TaskDone): number => Math.max(0, ...losses ?? []);
 
 /**
- * Whether another replica's result of the same task matches the one in doubt. The plausible range moves with every accepted
- * wire, so two honest replicas can be judged differently although their numbers are nearly equal.
+ * Whether another replica's result of the same task matches the one in doubt. The plausible range moves with every
+ * accepted wire, so two honest replicas can be judged differently although their numbers are nearly equal.
  */
 export function confirms({ message, scale }: TaskResult, { measure, value }: Doubt): boolean {
   return isClose(value, measure === "loss" ? largestLoss(message) : scale[measure]);
@@ -98,22 +101,22 @@ function shapeProblem(
   const expected = wire === null ? null : wireBytes(wire);
   const got = segments[0]?.bytes ?? null;
   if (segments.length > 1 || got !== expected) {
-    return `Cannot accept ${message.task} as its output must be ${expected ?? 0} bytes: current value is ${got ?? 0}`;
+    return `The output of ${message.task} must have ${expected ?? 0} bytes, and has ${got ?? 0}`;
   }
   if (item.direction !== "turnaround") return null;
   const sequences = state.config.train.sequencesPerMicrobatch;
   const { losses } = message;
   if (losses === null || losses.length !== sequences || !losses.every((loss) => Number.isFinite(loss) && loss >= 0)) {
-    return `Cannot accept ${message.task} as it must report ${sequences} finite losses`;
+    return `${message.task} must report ${sequences} finite losses`;
   }
   return null;
 }
 
 /**
- * The plausible range of a wire's largest value, or of its root mean square. A wire of zeros is as bad as a huge one: the
- * normalisation after it divides by almost zero, and the consumer's honestly computed gradient explodes. Of two replicas
- * neither is a majority: values near either's wires are plausible, and the faster one alone does not set the range for the
- * other.
+ * The plausible range of a wire's largest value, or of its root mean square. A wire of zeros is as bad as a huge one:
+ * the normalisation after it divides by almost zero, and the consumer's honestly computed gradient explodes. Of two
+ * replicas neither is a majority: values near either's wires are plausible, so that the faster one does not set the
+ * range for the other alone.
  */
 function rangeOf(
   state: OrchestratorState,

@@ -1,10 +1,11 @@
 /**
- * The typical magnitudes in a run: for each stage the scales of its recent wires, the squared norms of its gradients, the norms
- * of its payloads. What one member reports is bounded by what its peers reported.
+ * The typical magnitudes in a run: for each stage the scales of its recent wires, the squared norms of its gradients,
+ * the norms of its payloads. They bound one member's reports by its peers'.
  *
- * Owns the windows and the references taken from them. A reference is a median, so fewer than half of the reports move it
- * little; for wires, fewer than half of the nodes, however many tasks they do, excluding nodes that two validators (or the only
- * one) found wrong while others were not. Plain data. Out of scope: non-finite values, which callers have already handled.
+ * Owns the windows and the references taken from them. A reference is a median, so fewer than half of the reports move
+ * it little; for wires, fewer than half of the nodes, however many tasks they do, excluding nodes that two validators
+ * (or the only one) found wrong while others were not. Plain data. Out of scope: non-finite values, which callers have
+ * already handled.
  */
 
 import { lowerMedian } from "../../lower_median.ts";
@@ -30,7 +31,7 @@ export interface ScaleBook {
 }
 
 const wiresRemembered = 64;
-const wiresOfNode = 8; // of these: a node that computes nothing is fast, but that must not give it more weight
+const wiresOfNode = 8; // of these, so that a fast node that computes nothing gets no more weight
 const stepsRemembered = 16;
 const roundsRemembered = 8;
 
@@ -77,10 +78,13 @@ export function noteVerdict(
 
 const wordsNeeded = 2; // with one, a validator could leave its accomplice's wires as the only reference
 
-/** Wires of members that no two of the validators (or the only one) found wrong; all wires if there are no such members. */
+/**
+ * Wires of members that were not found wrong by two validators (or the only one); all wires if there are no such
+ * members.
+ */
 export function trustedWires(
   { failedBy }: ScaleBook,
-  { wires, validators }: { wires: readonly NotedWire[]; validators: ReadonlySet<NodeId> }, // those that are here
+  { wires, validators }: { wires: readonly NotedWire[]; validators: ReadonlySet<NodeId> }, // those that are connected
 ): readonly NotedWire[] {
   if (failedBy.size === 0) return wires;
   const needed = Math.min(wordsNeeded, Math.max(1, validators.size));
@@ -108,7 +112,7 @@ export function notePayload(scales: StageScales, { middle, reach }: { middle: nu
 
 function remember<T extends number | NotedWire>(window: T[], { value, most }: { value: T; most: number }): void {
   const scale = typeof value === "number" ? value : value.scale.largest;
-  assert(Number.isFinite(scale), `Cannot remember a scale as it must be finite: current value is ${scale}`);
+  assert(Number.isFinite(scale), `a scale is finite, and this one is ${scale}`);
   window.push(value);
   if (window.length > most) window.shift();
 }

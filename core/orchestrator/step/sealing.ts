@@ -1,14 +1,14 @@
 /**
- * Sealing: each contributor of the open step confirms a gradient over exactly its accepted tasks.
+ * Sealing: each contributor of the open step commits a gradient over exactly its accepted tasks.
  *
- * A contributor is asked as soon as little more can come: with the last gradient task it is likely to get (asking_ahead.ts), or
- * when it has no lease and its stage has few or no waiting items. So the stages past the last gradient confirm while the others
- * still work. With thousands of miners some are always being lost; a few then redo the lost work while the others have long
- * confirmed. A contributor that gets another gradient task is asked again.
+ * A contributor is asked as soon as little more can come: with the last gradient task it is likely to get
+ * (asking_ahead.ts), or when it has no lease and its stage has few or no waiting items. So the stages past the last
+ * gradient commit while the others still work. With thousands of miners some are always being lost; a few then redo the
+ * lost work while the others have long committed. A contributor that gets another gradient task is asked again.
  *
- * A miner lost after its confirmation is treated as lost right after the step header: its share of the step is lost, like its
- * shares of the round's earlier steps, and the tasks stay counted. This does not apply to a stage's last contributor. A miner
- * that does not confirm within its patience keeps its place, but others redo its tasks.
+ * A miner lost after its commitment is treated as lost right after the step header: its share of the step is lost, like
+ * its shares of the round's earlier steps, and the tasks stay counted. This does not apply to a stage's last
+ * contributor. A miner that does not commit within its patience keeps its place, but others redo its tasks.
  */
 
 import { present } from "../../assert.ts";
@@ -32,9 +32,12 @@ import { isTail } from "./wiring.ts";
 const leastPatienceMs = 5000;
 const deafMs = leastPatienceMs / 2;
 const mostPutOffs = 3; // in a round
-const returnMs = 10_000; // extra time for one without a link: it may be on its way back
+const returnMs = 10_000; // extra time for a disconnected one, which may be on its way back
 
-/** Asks whoever is likely to have all it will get in this step, or has it. Called when nothing more can be handed out. */
+/**
+ * Asks contributors that have, or will likely have, all their work of this step. Called when nothing more can be
+ * leased.
+ */
 export function requestSeals(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   return [...askAhead(state), ...sealIdle(state, nowMs)];
 }
@@ -97,8 +100,8 @@ export function renewPatience(state: OrchestratorState, { member, nowMs }: { mem
 }
 
 /**
- * The time it would need to repeat all its tasks: by then others could have done them as well. A device with a gradient that does
- * not count may still be computing it.
+ * The time it would need to repeat all its tasks: by then others could have done them as well. A device with a gradient
+ * that does not count may still be computing it.
  */
 function patienceMs(state: OrchestratorState, member: Member): number {
   const { deterministic, limits } = state.config;
@@ -109,7 +112,7 @@ function patienceMs(state: OrchestratorState, member: Member): number {
   return Math.min(limits.leaseMs, Math.max(leastPatienceMs, forwards * awaitedForwardMs(roster, member)));
 }
 
-/** Handles a contributor that has not confirmed: wait, give its tasks to others, or remove it. */
+/** Handles a contributor that has not committed: wait, reassign its tasks, or remove it. */
 export type SealAlarm = { readonly effects: OrchestratorEffect[]; readonly isLost: boolean };
 
 export function onSealAlarm(
@@ -136,15 +139,15 @@ export function onSealAlarm(
 }
 
 /**
- * Several owe their answers, and no member at all has been heard for long: it may be the hub that cannot hear. Few times in a round,
- * as members that agree could use it to be late.
+ * Whether several answers are pending and no member at all has been heard for long: the orchestrator itself may be
+ * unable to receive. Only a few times in a round, so that colluding members cannot use it to be late.
  */
 function mayPutOff({ hearing }: OrchestratorState, { asked, sealed }: StepWork, nowMs: number): boolean {
   const isDeaf = nowMs - (hearing.lastMs ?? nowMs) >= deafMs;
   return isDeaf && hearing.putOffs < mostPutOffs && asked.size > sealed.size + 1;
 }
 
-/** All that owe get as long as this member. Returns when that is over. */
+/** Everyone with a pending answer gets as long as this member. Returns when that is over. */
 function putOff(
   state: OrchestratorState,
   { member, work, nowMs }: { member: Member; work: StepWork; nowMs: number },
@@ -169,7 +172,7 @@ function takeOver(state: OrchestratorState, member: Member): OrchestratorEffect[
   noteFault(present(state.work, "an open step"), { type: "unconfirmed", node, task: null });
   reissueCredited(state, { member, tasks, avoid: node });
   return tasks.map((task) =>
-    record({ type: "taskReleased", task, node, reason: "its gradient was not confirmed in time" })
+    record({ type: "taskReleased", task, node, reason: "its gradient was not committed in time" })
   );
 }
 
@@ -181,18 +184,18 @@ export function onStepSealed(
   const asked = work?.asked.get(member.node);
   const ahead = work?.askedAhead.get(member.node);
   if (ahead?.request === message.request && ahead.tasks.length === member.stepTasks.length) {
-    work?.askedAhead.delete(member.node); // all that was named is here, but it was given one more task: asked again after it
+    // All named results are here, but it was given one more task: asked again after it.
+    work?.askedAhead.delete(member.node);
     return [];
   }
   if (
     work === null || message.step !== state.step || asked === undefined || message.request !== asked.request ||
     message.tasks !== member.stepTasks.length || work.sealed.has(member.node)
   ) {
-    return []; // the answer is to an outdated request, and a new one is on its way; or it was given before, and counts once
+    return []; // An answer to an outdated request, with a new one on its way; or a repeated answer, which counts once.
   }
   if (!(message.gradientSquareSum >= 0) || !Number.isFinite(message.gradientSquareSum)) {
-    const detail =
-      `Cannot close step ${state.step} as the gradient norm must be finite: current value is ${message.gradientSquareSum}`;
+    const detail = `The gradient norm of step ${state.step} must be finite, and is ${message.gradientSquareSum}`;
     return reject(member.node, fault("badNumbers", detail));
   }
   const squareSum = Math.min(message.gradientSquareSum, mostSquareSum);
@@ -202,12 +205,12 @@ export function onStepSealed(
   return effects;
 }
 
-/** Whether nothing is left to do and every contributor has confirmed. */
+/** Whether nothing is left to do and every contributor has committed. */
 export function isSealed(work: StepWork): boolean {
   return work.left === 0 && work.sealed.size === work.contributors.size;
 }
 
-/** Keeps a lost member's confirmed tasks counted if its stage has another contributor. Returns how many. */
+/** Keeps a lost member's committed tasks counted if its stage has another contributor. Returns how many. */
 export function departSealed(state: OrchestratorState, member: Member): number {
   const { node, stage, stepTasks } = member;
   const { work } = state;

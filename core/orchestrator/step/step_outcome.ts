@@ -1,9 +1,11 @@
 /**
- * The outcome of a closed step: each microbatch's miners and losses, each miner's work, and the wires while they are kept.
+ * The outcome of a closed step: each microbatch's miners and losses, each miner's work, and the wires while they are
+ * kept.
  *
- * Owns the value and how it is read. Plain data that outlives the step's work: outcomes.ts makes it in one place, when the step
- * closes; pay, audits, the record `stepClosed` and attribution read it, and none of them reads the work itself. Nodes are named
- * once and referred to by their place in `miners`, because an address is 48 characters and a step has thousands of tasks.
+ * Owns the value and its accessors. Plain data that outlives the step's work: outcomes.ts creates it in one place, when
+ * the step closes; pay, audits, the record `stepClosed` and attribution read it, and none of them reads the work
+ * itself. Nodes are named once and referred to by their index in `miners`, because an address is 48 characters and a
+ * step has thousands of tasks.
  */
 
 import { present } from "../../assert.ts";
@@ -13,21 +15,22 @@ import type { BlobRef, MicrobatchId, NodeId, StageIndex, TaskId } from "../../id
 export interface StepMiner {
   readonly node: NodeId;
   readonly tasks: number; // accepted; 0: its output was used, but the task was redone by another
-  readonly units: number; // of work in these tasks and in dropped makings (remaking.ts), see model/task_flops.ts
-  readonly dropped: number; // units of these that are of dropped makings
-  readonly isPaid: boolean; // false: it was expelled, has left once too often, or its gradient norm cannot be right
+  readonly units: number; // for these tasks and in dropped attempts (remaking.ts), see model/task_flops.ts
+  readonly dropped: number; // of these, units of dropped attempts
+  readonly isPaid: boolean; // false: it was banned, has left once too often, or its gradient norm cannot be right
 }
 
 /** The miners that a microbatch met, by place in `miners`, at each of the 2K - 1 positions of its chain (chain.ts). */
 export interface Pathway {
   readonly microbatch: MicrobatchId;
   readonly makers: readonly number[]; // miners whose output went to the next position
-  readonly doers: readonly number[]; // miners whose work counts; differs from the maker where its gradient was lost and remade
+  /** Miners whose work counts; differs from the maker if its gradient was lost and recomputed. */
+  readonly doers: readonly number[];
   readonly losses: readonly number[]; // of each sequence, mean nats per token
-  readonly isRemade: boolean; // wires were lost and remade: results of the first cannot be repeated from the second
+  readonly isRemade: boolean; // wires were lost and recomputed: results of the first cannot be repeated from the second
 }
 
-/** A gradient that was confirmed before the step closed. */
+/** A gradient that was committed before the step closed. */
 export interface ConfirmedGradient {
   readonly miner: number; // place in `miners`
   readonly stage: StageIndex;
@@ -37,8 +40,8 @@ export interface ConfirmedGradient {
 }
 
 /**
- * misshapen, implausible: a result, see result_check.ts. failed: the miner refused the task. expired: no result by the deadline.
- * unconfirmed: no gradient within its patience. outlier: a gradient norm that cannot be right.
+ * misshapen, implausible: a result, see result_check.ts. failed: the miner refused the task. expired: no result by the
+ * deadline. unconfirmed: no commitment within its patience. outlier: a gradient norm that cannot be right.
  */
 export type StepFaultType = "misshapen" | "implausible" | "failed" | "expired" | "unconfirmed" | "outlier";
 
@@ -51,8 +54,8 @@ export interface StepFault {
 /** Accepted output of a position, held by the shell. */
 export interface KeptWire {
   readonly ref: BlobRef | null; // null: the position has no output
-  readonly task: TaskId; // the task that made it
-  readonly assignment: number; // its maker's then
+  readonly task: TaskId; // the task that computed it
+  readonly assignment: number; // its maker's at that time
 }
 
 export interface StepOutcome {
@@ -69,9 +72,9 @@ export interface StepOutcome {
   readonly gradients: readonly ConfirmedGradient[];
   readonly faults: readonly StepFault[]; // in the order they came
   readonly faultsLeftOut: number; // because the list was full
-  /** By microbatch and position; null where it was lost. All null: they were released. */
+  /** By microbatch and position; null: lost. All null: released. */
   wires: readonly (readonly (KeptWire | null)[])[] | null;
-  isUndone: boolean; // the run has gone back before this step: it does not count
+  isUndone: boolean; // a rollback undid this step: it does not count
 }
 
 /** Everything that the shell holds for this outcome. */

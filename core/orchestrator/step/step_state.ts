@@ -1,8 +1,9 @@
 /**
- * The open step: microbatches on their way, the queues of each stage, leases, and who has confirmed its gradient.
+ * The open step: microbatches in flight, the queues of each stage, leases, and commitments of gradients.
  *
- * Plain data. Invariants (invariants.ts): an item is in exactly one of blocked, queued, leased, done; a queued item lies in one
- * queue, its stage's or that of the one member it belongs to; a leased item has one lease, or a few while it is tried elsewhere.
+ * Plain data. Invariants (invariants.ts): an item is in exactly one of blocked, queued, leased, done; a queued item is
+ * in one queue, its stage's or that of the one member it belongs to; a leased item has one lease, or a few while it is
+ * tried elsewhere.
  */
 
 import type { WireScale } from "../../codec/wire.ts";
@@ -18,10 +19,10 @@ export interface Lease {
   readonly node: NodeId;
   readonly leasedMs: number;
   readonly deadlineMs: number;
-  readonly isAlone: boolean; // its miner held no other then
+  readonly isAlone: boolean; // its miner held no other task then
 }
 
-/** What is implausible about a result. */
+/** The implausible part of a result. */
 export interface Doubt {
   readonly measure: keyof WireScale | "loss";
   readonly value: number;
@@ -44,14 +45,14 @@ export interface WorkItem {
   leases: Lease[];
   task: TaskId | null; // accepted attempt
   doneBy: NodeId | null;
-  doneIn: number | null; // the doer's assignment then
-  madeBy: Maker | null; // of the output that is kept: the first attempt's
+  doneIn: number | null; // the doer's assignment at that time
+  madeBy: Maker | null; // of the kept output: the first attempt's
   avoid: NodeId | null; // the last node to fail it
   refused: Failure[]; // failures since its input arrived: refusals.ts
-  overdue: NodeId[]; // replicas that were given its input and have let more time pass than they should need
+  overdue: NodeId[]; // replicas that were given its input and have taken longer than expected
   lapsed: NodeId[]; // of these, those whose deadline passed, with or without a link
-  makers: NodeId[]; // makers whose output was dropped with an earlier making of the microbatch: others come first
-  again: NodeId[]; // replicas that failed it in the last making: asked first, so that the two inputs can be told apart
+  makers: NodeId[]; // makers whose output was dropped with an earlier attempt at the microbatch: others come first
+  again: NodeId[]; // replicas that failed it in the last attempt: asked first, so that the two inputs can be told apart
   failed: readonly Failure[]; // failures before it was accepted
   isDoubtful: boolean; // the accepted result was implausible
 }
@@ -59,22 +60,22 @@ export interface WorkItem {
 export interface Maker {
   readonly node: NodeId;
   readonly task: TaskId;
-  readonly assignment: number; // the node's then
+  readonly assignment: number; // the node's at that time
 }
 
-/** A making of a microbatch that was dropped because one of its results was in doubt: remaking.ts. */
+/** An attempt at a microbatch that was dropped because one of its results was in doubt: remaking.ts. */
 export interface Making {
   readonly item: WorkItem; // the item whose result was in doubt
   readonly wires: (BlobRef | null)[]; // of the forwards before it, held until the step closes
   readonly makers: readonly (NodeId | null)[]; // of these wires
   readonly apart: (number | null)[]; // distance of each wire from the last one made from the same input; null if unknown
   readonly failed: readonly Failure[];
-  readonly isUnanimous: boolean; // no replica made a plausible result from it
+  readonly isUnanimous: boolean; // no replica computed a plausible result from it
   isVoid: boolean; // later trouble has another cause
   readonly paid: Map<NodeId, number>; // units of work dropped with it; excludes the apparent culprits
 }
 
-/** A microbatch on its way; `items` in the order of its chain: forwards, turnaround, backwards. */
+/** A microbatch in flight; `items` in the order of its chain: forwards, turnaround, backwards. */
 export interface Flow {
   readonly microbatch: MicrobatchId;
   readonly items: readonly WorkItem[];
@@ -82,14 +83,14 @@ export interface Flow {
   readonly gradients: (BlobRef | null)[]; // output of each stage's backward, towards the stage before
   losses: readonly number[] | null;
   past: Making[];
-  isRemade: boolean; // some wires were lost and remade: results of the first cannot be repeated from the second
+  isRemade: boolean; // some wires were lost and recomputed: results of the first cannot be repeated from the second
 }
 
 /** The segments that belong to the microbatch. */
 export const wiresOfFlow = (flow: Flow): BlobRef[] =>
   [...flow.wires, ...flow.gradients, ...pastWires(flow)].filter((ref) => ref !== null);
 
-/** The segments of dropped makings. */
+/** The segments of dropped attempts. */
 export const pastWires = ({ past }: Flow): BlobRef[] =>
   past.flatMap(({ wires }) => wires.filter((ref) => ref !== null));
 
@@ -112,7 +113,7 @@ export const hasRefused = ({ refused }: WorkItem, node: NodeId): boolean => refu
 export interface SealedGradient {
   readonly tasks: number;
   readonly squareSum: number; // of the plain sum over the tasks
-  readonly receipt: HeldReceipt | null; // null: it signed something else than it delivered
+  readonly receipt: HeldReceipt | null; // null: it signed for other results
 }
 
 export interface SealRequest {
@@ -125,8 +126,8 @@ export interface SealRequest {
 /** A request that went out behind the tasks it names, before their results: asking_ahead.ts. */
 export interface SealAhead {
   readonly request: number;
-  readonly tasks: readonly TaskId[]; // that the gradient is to be of
-  readonly delivered: readonly TaskId[]; // that its answer signs for
+  readonly tasks: readonly TaskId[]; // whose gradient is requested
+  readonly delivered: readonly TaskId[]; // results that its answer signs for
 }
 
 export interface DepartedGradient extends SealedGradient {
@@ -146,18 +147,19 @@ export interface StepWork {
   readonly waiting: number[]; // one per stage: its blocked or queued items
   readonly unowned: number[]; // one per stage: of these, the forwards and turnarounds, which any replica may get
   readonly forwards: Map<NodeId, number>; // accepted from each
-  readonly delivered: Set<NodeId>; // whose results have been accepted, of any direction, and who has not gone since
-  readonly leavers: Set<NodeId>; // who has: nobody can repeat what they did, so it is not paid
-  readonly idle: Set<NodeId>[]; // one per stage: contributors without a lease, not yet asked to confirm
-  readonly uncounted: Set<NodeId>; // whose devices may hold gradients of tasks that do not count: asked, they repeat the others
+  readonly delivered: Set<NodeId>; // nodes with accepted results, of any direction, that have not left since
+  readonly leavers: Set<NodeId>; // nodes that have left since: nobody can repeat their work, so it is not paid
+  readonly idle: Set<NodeId>[]; // one per stage: contributors without a lease, not yet asked to commit
+  /** Whose devices may hold gradients of tasks that do not count: when asked, they repeat the others. */
+  readonly uncounted: Set<NodeId>;
   readonly handed: Set<NodeId>; // handed a gradient task in this turn
-  readonly askedAhead: Map<NodeId, SealAhead>; // to confirm what they are still computing
-  readonly asked: Map<NodeId, SealRequest>; // to confirm what they have
+  readonly askedAhead: Map<NodeId, SealAhead>; // to commit tasks that they are still computing
+  readonly asked: Map<NodeId, SealRequest>; // to commit finished tasks
   seals: number; // requests so far
   readonly returns: Map<NodeId, number>; // how often each has returned in this step
   readonly startedMs: number;
-  readonly sealed: Map<NodeId, SealedGradient>; // confirmed, with nothing added since
-  readonly departed: DepartedGradient[]; // confirmed by nodes that were lost since: their tasks count
+  readonly sealed: Map<NodeId, SealedGradient>; // committed, with nothing added since
+  readonly departed: DepartedGradient[]; // committed by nodes that were lost since: their tasks count
   readonly faults: StepFault[]; // the first `mostFaults` of the step
   faultsLeftOut: number;
 }
@@ -173,16 +175,16 @@ export function noteFault(work: StepWork, fault: StepFault): void {
 /** Every wire that the step has accepted so far. */
 export const refsOfWork = ({ flows }: StepWork): BlobRef[] => flows.flatMap(wiresOfFlow);
 
-/** The item begins (1) or ceases (-1) to wait. */
+/** The item starts (1) or stops (-1) waiting. */
 export function countWaiting(work: StepWork, { stage, direction }: WorkItem, change: 1 | -1): void {
   work.waiting[stage] = (work.waiting[stage] ?? 0) + change;
   if (direction !== "backward") work.unowned[stage] = (work.unowned[stage] ?? 0) + change;
 }
 
 /**
- * The most that a device spends on a task, in forwards of its stage: a gradient task costs two, plus a repeated forward unless
- * the miner had room to keep its activations. Pace and patience count so, as the split of the layers does: a device without
- * room must not be taken for a late one. Pay counts what is needed, without the repeat (model/task_flops.ts).
+ * The most that a device spends on a task, in forwards of its stage: a gradient task costs two, plus a repeated forward
+ * unless the miner had room to keep its activations. Pace, patience and the split of the layers count this, so that a
+ * device without room does not appear late. Pay counts the necessary work, without the repeat (model/task_flops.ts).
  */
 export function forwardsOf(direction: Direction): number {
   return direction === "forward" ? 1 : 3;

@@ -1,10 +1,11 @@
 /**
- * Finished work of the open step that must be redone: gradients lost with their miner, wires lost with the hub.
+ * Finished work of the open step that must be redone: gradients lost with their miner, wires lost with the
+ * orchestrator.
  *
- * Gradients live at the miner that made them: when it leaves, its credited tasks wait again. Wires live in the hub's memory:
- * those lost with a dead process are remade by free replicas, from the tokens if necessary, and only as far as something waits
- * for them. A gradient wire is remade by withdrawing its task's credit, so that no gradient counts twice. Out of scope: ending
- * leases (leases.ts).
+ * Gradients live at the miner that computed them: when it leaves, its credited tasks wait again. Wires live in the
+ * orchestrator's memory: those lost with a dead process are recomputed by free replicas, from the tokens if necessary,
+ * and only if something waits for them. A gradient wire is recomputed by withdrawing its task's credit, so that no
+ * gradient counts twice. Out of scope: ending leases (leases.ts).
  */
 
 import { present } from "../../assert.ts";
@@ -15,7 +16,7 @@ import { flowOf, missingInputs, queueItem } from "./wiring.ts";
 
 const openWork = (state: OrchestratorState): StepWork => present(state.work, "an open step");
 
-/** A contributor without a lease may be asked to confirm, unless it has already been asked for exactly these tasks. */
+/** A contributor without a lease may be asked to commit, unless it has already been asked for exactly these tasks. */
 export function noteIdle(state: OrchestratorState, member: Member): void {
   const { node, stage } = member;
   const work = openWork(state);
@@ -24,7 +25,8 @@ export function noteIdle(state: OrchestratorState, member: Member): void {
 }
 
 /**
- * An item that is neither done nor leased is queued once its inputs are here; until then, the items that make them are redone.
+ * An item that is neither done nor leased is queued once its inputs are here; until then, the items that compute them
+ * are redone.
  */
 export function awaitInputs(state: OrchestratorState, item: WorkItem): void {
   const missing = missingInputs(flowOf(state, item), item);
@@ -54,7 +56,7 @@ function takeBackDeparted(state: OrchestratorState, departed: DepartedGradient):
   reopen(state, departed.items);
 }
 
-/** Opens all before queueing any: an item that remakes an input may be among them. */
+/** Opens all before queueing any: an item that recomputes an input may be among them. */
 function reopen(state: OrchestratorState, items: readonly WorkItem[], avoid: NodeId | null = null): void {
   const work = openWork(state);
   for (const item of items) {
@@ -97,7 +99,7 @@ function dropContributor(state: OrchestratorState, { node, stage }: Member): voi
   if (stage !== null) work.idle[stage]?.delete(node);
 }
 
-/** The hub no longer has these wires of the open step. No lease is open. */
+/** The orchestrator has lost these wires of the open step. No lease is open. */
 export function forgetWires(state: OrchestratorState, lost: ReadonlySet<string>): void {
   const { work } = state;
   if (work === null || lost.size === 0) return;

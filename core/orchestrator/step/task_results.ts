@@ -1,4 +1,4 @@
-/** What miners answer to a task: a result, which is judged before it counts, or a refusal. */
+/** Miners' answers to a task: a result, which is judged before it counts, or a refusal. */
 
 import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
@@ -34,7 +34,7 @@ export function onTaskDone(
   const { message, segments, scale } = result;
   const leased = heldBy(state, { member, task: message.task });
   if (leased === null) {
-    const stale = fault("staleResult", `${message.task} was given to another or its step has closed`);
+    const stale = fault("staleResult", `${message.task} was reassigned or its step has closed`);
     return [...releaseEffect(segments), ...reject(member.node, stale)];
   }
   const { item, held } = leased;
@@ -62,7 +62,7 @@ export function onTaskDone(
     reach(state, "refusal: taken, as all replicas doubt it");
   } else if (isContested(state, { item, result, doer: member.node }) && mayRemake(state, { item, why: "contested" })) {
     noteClaims(state, { item, result, doer: member.node });
-    const reason = "others could not compute with its input, which is being made again";
+    const reason = "others could not compute with its input, which is being recomputed";
     return [
       ...releaseEffect(segments),
       ...releaseLease(state, { item, held, reason, nowMs, isInDoubt: true }),
@@ -112,7 +112,7 @@ function noteTaskFault(
   noteFault(present(state.work, "an open step"), { type, node, task });
 }
 
-/** Every replica has failed the item: its input is remade; if that does not help, the stage is reloaded. */
+/** Every replica has failed the item: its input is recomputed; if that does not help, the stage is reloaded. */
 function tryOtherwise(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
   const why = item.refused.some(({ doubt }) => isUsable(doubt)) ? "agreed" : "hopeless";
   return mayRemake(state, { item, why }) ? remake(state, { item, isUnanimous: true }) : reloadStage(state, item);
@@ -128,7 +128,8 @@ export function onTaskFailed(
   if (leased === null) return [];
   noteTaskFault(state, { type: "failed", held: leased.held });
   const { code, detail } = message.fault;
-  const wrong = `Cannot refuse ${message.task} as the hub has checked its input: the reason given was: ${detail}`;
+  const wrong =
+    `${message.task} was refused although the orchestrator had checked its input; the reason given: ${detail}`;
   return [
     record({ type: "faultSeen", node: member.node, code, detail }),
     ...blame(state, { node: member.node, fault: fault(code, wrong) }),

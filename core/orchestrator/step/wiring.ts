@@ -1,9 +1,10 @@
 /**
  * The open step's work: a chain of items for each microbatch, and the queue in which an item waits.
  *
- * A backward waits for the replica that did the forward, where it is connected; other items wait for any replica of the stage.
- * Fixed wiring (`deterministic`) sends microbatch i to replica i mod n and its gradients in ascending order, so that every sum
- * is made in the same order in every run. Out of scope: choosing a replica (dispatch.ts), leases (leases.ts).
+ * A backward waits for the replica that did the forward, if it is connected; other items wait for any replica of the
+ * stage. Fixed wiring (`deterministic`) sends microbatch i to replica i mod n and its gradients in ascending order, so
+ * that every sum is computed in the same order in every run. Out of scope: choosing a replica (dispatch.ts), leases
+ * (leases.ts).
  */
 
 import { assert, present } from "../../assert.ts";
@@ -26,7 +27,7 @@ import {
   type WorkItem,
 } from "./step_state.ts";
 
-const attemptsOfLife = 1000; // of one item; more would only repeat a number after a rewind
+const attemptsOfLife = 1000; // of one item; more would only repeat a number after a rollback
 
 function openFlow(state: OrchestratorState, index: number): Flow {
   const count = state.stages.length;
@@ -57,9 +58,9 @@ function openFlow(state: OrchestratorState, index: number): Flow {
   return { microbatch: microbatchId(index), items, ...wires, losses: null };
 }
 
-/** A round's first step is preceded by what its draws will come from. */
+/** A round's first step is preceded by the commitment to its random sampling. */
 export function openStep(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
-  assert(state.work === null, "Cannot open a step as the last one must be closed");
+  assert(state.work === null, "the last step is closed before another opens");
   const perStep = state.config.train.microbatchesPerStep;
   const flows = Array.from({ length: perStep }, (_, i) => openFlow(state, state.step * perStep + i));
   const work: StepWork = {
@@ -155,7 +156,7 @@ export function rewire(state: OrchestratorState, stage: StageIndex): void {
   for (const item of items) queueItem(state, item);
 }
 
-/** Fixed wiring adds gradients in ascending order: every earlier one of this member is on its way or done. */
+/** Fixed wiring adds gradients in ascending order: every earlier one of this member is in flight or done. */
 export function isInOrder(state: OrchestratorState, { item, member }: { item: WorkItem; member: Member }): boolean {
   if (!state.config.deterministic) return true;
   const replicas = replicasOf(state, item.stage);
@@ -181,7 +182,7 @@ export function consumersOf(flow: Flow, item: WorkItem): WorkItem[] {
   return [next, backward].filter((each) => each !== undefined);
 }
 
-/** The items whose output this one needs and that is missing: not made yet, or gone. */
+/** The items whose missing output this one needs: not computed yet, or gone. */
 export function missingInputs(flow: Flow, { stage, direction }: WorkItem): WorkItem[] {
   const stages = flow.wires.length;
   const missing: WorkItem[] = [];

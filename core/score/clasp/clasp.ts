@@ -25,7 +25,7 @@ import { addTo, type Moments, noMoments, pooledVariance } from "./moments.ts";
 export interface PathwayLoss {
   readonly miners: readonly NodeId[]; // by stage
   readonly loss: number;
-  /** Loss of the same microbatch on another path. Null: none was measured. */
+  /** Loss of the same microbatch on another path. Null: not measured. */
   readonly reference: number | null;
 }
 
@@ -34,7 +34,7 @@ export interface SwapLoss {
   readonly stage: StageIndex;
   readonly miner: NodeId;
   readonly loss: number; // with the miner
-  readonly reference: number; // with the other node in its place
+  readonly reference: number; // with the other node instead
 }
 
 export interface ClaspEffect {
@@ -64,7 +64,7 @@ export interface ClaspBook {
   readonly options: Required<ClaspOptions>;
   readonly places: Map<string, Place>;
   samples: number;
-  refused: number; // not numbers, negative, without a reference, or too many places
+  refused: number; // non-numeric, negative, without a reference, or too many places
 }
 
 export const defaultMostPlaces = 512;
@@ -73,7 +73,7 @@ export function openClasp(options: ClaspOptions): ClaspBook {
   return { options: { mostPlaces: defaultMostPlaces, ...options }, places: new Map(), samples: 0, refused: 0 };
 }
 
-/** The value that a pathway's loss enters a book with; null: it must not enter. */
+/** The value with which a pathway's loss enters a book; null: it must not enter. */
 export function valueOf(
   { form, mostLoss }: Pick<ClaspOptions, "form" | "mostLoss">,
   { loss, reference }: { readonly loss: number; readonly reference: number | null },
@@ -129,7 +129,7 @@ function placeOf({ places }: ClaspBook, stage: StageIndex, miner: NodeId): Place
   return place;
 }
 
-/** Of every place, in the order in which they were first seen. */
+/** Of every place, in order of first appearance. */
 export function effectsOf(book: ClaspBook): ClaspEffect[] {
   const ofStages = Array.from({ length: book.options.stages }, (_, stage) => stageOf(book, stage));
   return [...book.places.values()].map(({ stage, miner, index }) =>

@@ -17,10 +17,10 @@ export function addTo(moments: Moments, value: number): void {
   moments.squares += before * (value - moments.mean);
 }
 
-/** With fewer, an error of many standard errors is no rarity; with these, one of 4.65 has a chance of 1 in 30,000. */
+/** With fewer, errors of many standard errors are common; with these, one of 4.65 has a chance of 1 in 30,000. */
 export const fewestDegrees = 30;
 
-/** Variance within the groups, pooled: each group has a mean of its own. Null: from too few values. */
+/** Variance within the groups, pooled: each group has its own mean. Null: too few values. */
 export function pooledVariance(groups: readonly Moments[]): number | null {
   let squares = 0, degrees = 0;
   for (const group of groups) {

@@ -1,8 +1,8 @@
 /**
  * How many samples make a difference between miners certain, and how many more steps that takes.
  *
- * n = (z_a + z_b)^2 sigma^2 / (delta^2 (1 - 1/N)) samples of the miner, for N miners in its stage: then a miner without effect is
- * found harmful with probability a at most, and one whose effect is delta is missed with probability b at most.
+ * n = (z_a + z_b)^2 sigma^2 / (delta^2 (1 - 1/N)) samples of the miner, for N miners in its stage: then a miner without
+ * effect is judged harmful with probability a at most, and one with effect delta is missed with probability b at most.
  */
 
 import type { ClaspEffect } from "./clasp.ts";
@@ -19,8 +19,8 @@ export function samplesNeeded(
 }
 
 /**
- * More steps until an effect as large as the measured one, or `smallest` if that is larger, is known; 0: it is. The standard
- * error falls with the square root of the steps. Null: it cannot be told yet.
+ * Steps until an effect as large as the measured one, or `smallest` if that is larger, is certain; 0: it is. The
+ * standard error falls with the square root of the steps. Null: not known yet.
  */
 export function stepsUntilKnown(
   { effect, standardError }: Pick<ClaspEffect, "effect" | "standardError">,

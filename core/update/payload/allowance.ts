@@ -1,9 +1,9 @@
 /**
- * The most that an honest miner may have to store at the hub: the limit for every member.
+ * The most that an honest miner may store at the orchestrator: the limit for every member.
  *
- * In one round: its payload, the slices it reduces (all of its stage when few replicas are left), when it is asked to upload,
- * parameters and outer momentum, and the parameters that it shows for audits. Counted over `roundsKept` rounds, since blobs that
- * arrive too late stay until the second sweep after.
+ * In one round: its payload, the slices it reduces (all of its stage if few replicas are left), parameters and outer
+ * momentum if it is asked to upload, and the parameters that it opens for audits. Counted over `roundsKept` rounds,
+ * because blobs that arrive late stay until the second sweep after.
  */
 
 import { assert } from "../../assert.ts";
@@ -21,17 +21,17 @@ export interface Allowance {
   readonly blobs: number;
 }
 
-/** The most states that a miner is asked to show in a round, whatever the draw says. */
+/** The most states that a miner is asked to open in a round, whatever the draw. */
 export function mostStates({ statesPerRound }: Pick<ValidateConfig, "statesPerRound">): number {
   return statesPerRound === 0 ? 0 : Math.ceil(2 * statesPerRound) + 2;
 }
 
-/** The allowance for a run whose stages have these numbers of floats. `states`: shown in a round at most. */
+/** The allowance for a run whose stages have these numbers of floats. `states`: opened in a round at most. */
 export function storeAllowance(
   stageFloats: readonly number[],
   { codec, states }: { codec: PayloadCodec; states: number },
 ): Allowance {
-  assert(stageFloats.length > 0, "Cannot say what a miner stores as the run must have a stage");
+  assert(stageFloats.length > 0, "a run has a stage");
   const floats = Math.max(...stageFloats);
   const slices = Math.max(...stageFloats.map(mostSlicesOf));
   const cutBytes = (slices - 1) * codec.bytesPerCut;

@@ -1,6 +1,6 @@
 /**
- * Dense payloads of bfloat16: two bytes a value, rounded to nearest. Payload and result have the same form. A rounding error is
- * at most 0.4 % of its own value, so no residual is kept.
+ * Dense payloads of bfloat16: two bytes a value, rounded to nearest. Payload and result have the same form. A rounding
+ * error is at most 0.4 % of its value, so no residual is kept.
  */
 
 import { bfloat16, decodeBfloat16, encodeBfloat16 } from "../../codec/bfloat16.ts";
@@ -71,12 +71,12 @@ function* average(slices: readonly WeightedSlice[]): LongWork<Parsed<Uint8Array>
   yield* inUnits({ total: Math.ceil(bytes / valueBytes / chunkValues), unit }, (first, last) => {
     for (let chunk = first; isFinite && chunk < last; chunk++) isFinite = sums.mean(chunk, mean);
   });
-  if (!isFinite) return refused("badNumbers", "Cannot average slices as one holds a non-finite value");
+  if (!isFinite) return refused("badNumbers", "Cannot average slices: one holds a non-finite value");
   return parsed(slices.length === 1 && only.scale === 1 ? only.payload : mean); // small values lose bits in a sum
 }
 
 const notValues = (bytes: number): string =>
-  `Cannot average slices as each must have whole bfloat16 values and the same length: current value is ${bytes} bytes`;
+  `Cannot average slices: ${bytes} bytes are not whole bfloat16 values, or not as many as in the others`;
 
 /** The weighted sum of one chunk at a time, in whole steps (integer_sum.ts). */
 class ChunkSums {

@@ -1,12 +1,13 @@
 /**
- * Bits in bytes, the lowest bit of a byte first: what sparse payloads are written with.
+ * Bits in bytes, the lowest bit of a byte first: the form of sparse payloads.
  *
- * A reader returns zeros beyond the end, so its caller asks `isOverrun` once for many reads. Out of scope: what the bits mean.
+ * A reader returns zeros beyond the end, so its caller asks `isOverrun` once for many reads. Out of scope: what the
+ * bits mean.
  */
 
 const firstBytes = 1024;
 
-/** Bits that one call writes or one look shows: with the 7 that may precede them in their byte they fit an integer of 32. */
+/** Bits per write or look: with the up to 7 before them in their byte they fit a 32-bit integer. */
 export const mostAtOnce = 24;
 
 export class BitWriter {
@@ -34,14 +35,14 @@ export class BitWriter {
     this.write(value >>> 16, 16);
   }
 
-  /** This many zeros, then a one. */
+  /** Writes this many zeros, then a one. */
   writeUnary(zeros: number): void {
     let left = zeros;
     for (; left >= mostAtOnce; left -= mostAtOnce) this.write(0, mostAtOnce);
     this.write(1 << left, left + 1);
   }
 
-  /** Everything written, filled up with zeros to whole bytes. Ends the writing. */
+  /** Everything written, padded with zeros to whole bytes. Ends the writing. */
   finish(): Uint8Array<ArrayBuffer> {
     if (this.#heldBits > 0) this.write(0, 8 - this.#heldBits);
     return this.#bytes.slice(0, this.#length);
@@ -71,7 +72,7 @@ export class BitReader {
     return word >>> (this.#at & 7) & 0x1ff_ffff;
   }
 
-  /** Moves on behind bits that `look` has shown. */
+  /** Skips bits that `look` has returned. */
   advance(bits: number): void {
     this.#at += bits;
   }
@@ -109,13 +110,13 @@ export class BitReader {
     return this.#at > 8 * this.#bytes.length;
   }
 
-  /** Whether everything was read: what is left is less than a byte, and zero. */
+  /** Whether everything was read: the rest is less than a byte, and zero. */
   get isAtEnd(): boolean {
     const left = 8 * this.#bytes.length - this.#at;
     return left >= 0 && left < 8 && this.look() === 0;
   }
 
-  /** The word at this byte, of which the last bytes may be missing. */
+  /** The word at this byte, whose last bytes may be missing. */
   #lastWord(first: number): number {
     let word = 0;
     for (let i = 0; i < 4 && first + i < this.#bytes.length; i++) word |= this.#bytes[first + i]! << (8 * i);
@@ -123,5 +124,5 @@ export class BitReader {
   }
 }
 
-/** The place of the lowest bit that is set; -1: none is. The minus is written in integers: -0 would make the engine slow. */
+/** The position of the lowest set bit; -1: none. The minus is written in integers: -0 would slow the engine down. */
 export const lowestOne = (word: number): number => 31 - Math.clz32(word & (~word + 1));

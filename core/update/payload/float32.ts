@@ -51,7 +51,7 @@ function* average(slices: readonly WeightedSlice[]): LongWork<Parsed<Uint8Array>
 }
 
 const notFloats = ({ byteLength }: Uint8Array): string =>
-  `Cannot average slices as each must have whole floats: current value is ${byteLength} bytes`;
+  `Cannot average slices: ${byteLength} bytes are not whole floats`;
 
 // deno-lint-ignore require-yield -- no copy is made
 function* decodeResult(result: Uint8Array, most = Infinity): LongWork<Float32Array | null> {

@@ -1,10 +1,10 @@
 /**
- * The values that a chunk keeps, as bits: how many, a table of levels, then for each the gap to the one before it (Rice-coded)
- * and its code.
+ * The values that a chunk keeps, as bits: how many, a table of levels, then for each the gap to the one before it
+ * (Rice-coded) and its code.
  *
- * Gaps cannot express a place twice or places in descending order. The encoder takes the Rice parameter with the fewest bits,
- * so `mostBits` bounds any choice of places. A stranger's count is compared with the chunk's limit before anything is read; it
- * has as many bits as that limit needs. Out of scope: what codes and levels mean.
+ * Gaps cannot express a place twice or places in descending order. The encoder takes the Rice parameter with the fewest
+ * bits, so `mostBits` bounds any choice of places. An untrusted count is compared with the chunk's limit before
+ * anything is read; it has as many bits as that limit needs. Out of scope: what codes and levels mean.
  */
 
 import { type BitReader, type BitWriter, lowestOne, mostAtOnce } from "./bit_stream.ts";
@@ -30,7 +30,7 @@ export interface ChunkLayout {
   readonly levels: number; // in its table
 }
 
-/** The fewest bits of a chunk: those of a count, of nothing. */
+/** The fewest bits of a chunk: those of a count of zero. */
 const leastBits = ({ mostKept }: ChunkLayout): number => 32 - Math.clz32(mostKept);
 
 /** The most bits of a chunk. */
@@ -47,7 +47,7 @@ export function mostBits(layout: ChunkLayout): number {
 /** The limits of a chunk by its number of values. */
 export type LayoutOf = (values: number) => ChunkLayout;
 
-/** The bytes of the chunks of so many values, after a head. */
+/** The bytes of the chunks of this many values, after a head. */
 export function chunksBytes(
   values: number,
   { layoutOf, headBytes }: { layoutOf: LayoutOf; headBytes: number },
@@ -72,7 +72,7 @@ function gapBits({ places, count }: KeptValues, rice: number): number {
   return bits;
 }
 
-/** The Rice parameter with the fewest bits, the least of equal ones. Begins near it: the sum is convex. */
+/** The Rice parameter with the fewest bits, the least among equals. Starts near it: the sum is convex. */
 function bestRice(kept: KeptValues): number {
   const { places, count } = kept;
   const passed = places[count - 1]! + 1 - count; // the sum of the gaps
@@ -118,14 +118,14 @@ export function writeKept(
   }
 }
 
-/** What comes before a chunk's values. */
+/** What precedes a chunk's values. */
 export interface ChunkHead {
   readonly count: number;
   readonly rice: number;
-  readonly levels: readonly number[]; // as bits, unchecked; none of an empty chunk
+  readonly levels: readonly number[]; // as bits, unchecked; none for an empty chunk
 }
 
-/** Null: no such chunk. */
+/** Null: not a valid head. */
 export function readHead(reader: BitReader, layout: ChunkLayout): ChunkHead | null {
   const count = reader.read(leastBits(layout));
   if (count === 0) return { count, rice: 0, levels: [] };
@@ -136,7 +136,7 @@ export function readHead(reader: BitReader, layout: ChunkLayout): ChunkHead | nu
   return reader.isOverrun ? null : { count, rice, levels: table };
 }
 
-/** Reads the values after a head into `kept`. False: a place lies beyond the chunk, or the bytes end before. */
+/** Reads the values after a head into `kept`. False: a place is outside the chunk, or the bytes end too early. */
 export function readKept(
   reader: BitReader,
   { head, layout, kept }: { head: ChunkHead; layout: ChunkLayout; kept: KeptValues },
@@ -158,7 +158,7 @@ export function readKept(
       zeros = reader.readUnary(values >>> rice);
       rest = reader.read(rice + codeBits);
     }
-    const place = next + (zeros << rice) + (rest & lowMask); // below 2^18, as zeros are counted to a chunk's end
+    const place = next + (zeros << rice) + (rest & lowMask); // below 2^18: zeros are counted only to a chunk's end
     if (place >= values) return false;
     places[i] = place;
     codes[i] = (rest >>> rice) & codeMask;

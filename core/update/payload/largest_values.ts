@@ -1,9 +1,9 @@
 /**
  * The places of a chunk's largest magnitudes, exactly: the lower place wins a tie, so every machine chooses the same.
  *
- * Without their sign, float32 patterns sort like the magnitudes, so the least chosen one is found digit by digit (11, 10 and 10
- * bits) in counts of digits: of all values the first digit, of the few that this leaves in question the others. Non-finite
- * values count as the largest. Zeros are never chosen.
+ * Without their sign, float32 patterns sort like the magnitudes, so the least chosen one is found digit by digit (11,
+ * 10 and 10 bits) by counting digits: the first digit of all values, the others only of the remaining candidates.
+ * Non-finite values count as the largest. Zeros are never chosen.
  */
 
 const firstShift = 20;
@@ -13,7 +13,7 @@ const counts = new Uint32Array(2 ** 11); // scratch
 const magnitude = 0x7fff_ffff;
 
 /**
- * Writes them to `places`, ascending; it has room for a place of every value. Returns how many: `wanted`, or fewer if the rest
+ * Writes them to `places`, ascending, which has room for every value. Returns how many: `wanted`, or fewer if the rest
  * is zero.
  */
 export function chooseLargest(values: Float32Array, wanted: number, places: Uint16Array): number {
@@ -39,7 +39,7 @@ function digitOf(wanted: number): { digit: number; left: number } {
 interface Candidates {
   readonly places: Uint16Array;
   readonly count: number;
-  readonly digit: number; // the first one of those in question
+  readonly digit: number; // the first of the candidates' remaining ones
   readonly left: number; // how many of those are wanted
 }
 

@@ -1,14 +1,14 @@
 /**
- * Everything that depends on a merge payload codec: the bytes of a slice of the pseudo-gradient and their possible lengths, the
- * statistics the hub takes of an untrusted one, the mean of several, and the residual that a miner keeps.
+ * Everything that depends on a merge payload codec: the bytes of a slice of the pseudo-gradient and their possible
+ * lengths, the orchestrator's statistics of an untrusted one, the mean of several, and the residual that a miner keeps.
  *
- * There are two forms of bytes: a *payload* slice comes from one contributor; a *result* slice comes from the reducers and is
- * read by every replica. They may differ: the mean of sparse payloads is denser than each of them.
- * Invariants of every codec: the same inputs give the same bytes on every machine; `average` gives the same bytes for any order
- * of the payloads (integer_sum.ts), except float32's, which sums in the given order in float64 and rounds once; a result says how
- * many values it holds; unreadable bytes are a return value, never an exception, and no number in them decides how much memory
- * is taken.
- * Out of scope: the codec of wires (`core/codec`); the bound on an honest payload (`core/orchestrator/merge/payloads/payload_check.ts`).
+ * There are two forms of bytes: a *payload* slice comes from one contributor; a *result* slice comes from the reducers
+ * and is read by every replica. They may differ: the mean of sparse payloads is denser than each of them. Invariants of
+ * every codec: the same inputs give the same bytes on every machine; `average` gives the same bytes for any order of
+ * the payloads (integer_sum.ts), except float32's, which sums in the given order in float64 and rounds once; a result
+ * states how many values it holds; unreadable bytes are a return value, never an exception, and no number in them
+ * decides how much memory is allocated. Out of scope: the codec of wires (`core/codec`); the bound on an honest payload
+ * (`core/orchestrator/merge/payloads/payload_check.ts`).
  */
 
 import type { OuterConfig } from "../../config/config.ts";
@@ -51,7 +51,7 @@ export interface PayloadCodec {
   readonly name: string; // its key in the table
   readonly version: number; // of its bytes; changed bytes need a new one
 
-  /** The same codec with a run's settings; absent if it has none. */
+  /** The codec with a run's settings; absent if it has none. */
   tuned?(settings: OuterConfig): PayloadCodec;
 
   /** Size limits of a payload slice of this many values. */
@@ -60,7 +60,7 @@ export interface PayloadCodec {
   resultBytes(values: number): ByteBounds;
   /** Each cut of a vector adds at most this many bytes. */
   readonly bytesPerCut: number;
-  /** Whether a payload slice is also the result slice of a merge that has no other payload. */
+  /** Whether a payload slice is also the result slice of a merge without other payloads. */
   readonly isOwnAverage: boolean;
 
   /** Error feedback: a miner keeps a residual of one float for each value of its stage, zero when it loads the stage anew. */
@@ -71,7 +71,7 @@ export interface PayloadCodec {
   encode(input: EncodeInput): LongWork<Uint8Array>;
   /** Statistics of an untrusted payload slice; `unreadable` unless it holds exactly this many values. */
   inspect(payload: Uint8Array, values: number): LongWork<PayloadStats>;
-  /** The result slice of one payload or more, in merge order. Rejects: weights, lengths and values that have no mean. */
+  /** The result slice of one or more payloads, in merge order. Rejects: weights, lengths and values without a mean. */
   average(inputs: readonly WeightedSlice[]): LongWork<Parsed<Uint8Array>>;
   /** The values of a result slice, possibly in the bytes' own memory; null if the bytes are not a result slice of at most `most`. */
   decodeResult(result: Uint8Array, most: number): LongWork<Float32Array | null>;

@@ -1,10 +1,10 @@
 /**
- * The mean of sparse payloads, and its bytes. The union of a chunk's places is denser than each payload, and its values are of
- * many sizes, so a result has one scale for each chunk and codes of 8 bits.
+ * The mean of sparse payloads, and its bytes. The union of a chunk's places is denser than each payload, and its values
+ * vary in size, so a result has one scale for each chunk and codes of 8 bits.
  *
- * Result: the number of values (u32), then for every chunk its kept values (kept_values.ts) with one level, the scale, and codes
- * -127 to 127 as 1 to 255 without 128 (a code is kept plus 128). A code of zero is not kept. Memory grows with the payloads' own
- * bytes and a few chunks, not with the numbers in them.
+ * Result: the number of values (u32), then for every chunk its kept values (kept_values.ts) with one level, the scale,
+ * and codes -127 to 127 as 1 to 255 without 128 (stored plus 128). A code of zero is not kept. Memory grows with the
+ * payloads' own bytes and a few chunks, not with the numbers in them.
  */
 
 import { type Parsed, parsed, refused } from "../../fault.ts";
@@ -72,7 +72,7 @@ export function* averageSparse(
 }
 
 const notPayload = (place: number) =>
-  `Cannot average slices as input ${place} must be a sparse payload of the same length`;
+  `Cannot average slices: input ${place} is not a sparse payload of the same length`;
 
 function firstUnread(readers: readonly BitReader[]): number | null {
   const place = readers.findIndex((reader) => !reader.isAtEnd);
@@ -83,7 +83,7 @@ function firstUnread(readers: readonly BitReader[]): number | null {
 class ChunkSum {
   readonly #readers: readonly BitReader[];
   readonly #options: Shares & PayloadForm;
-  readonly #sums = new Float64Array(chunkValues); // whole numbers of steps; all zero between two chunks
+  readonly #sums = new Float64Array(chunkValues); // in steps; all zero between two chunks
   readonly #kept = new KeptValues();
   #values = 0;
   #step = 1;
@@ -93,7 +93,7 @@ class ChunkSum {
     this.#options = options;
   }
 
-  /** Reads the next chunk of every payload. Returns the place of one that is none; null: all are. */
+  /** Reads the next chunk of every payload. Returns the index of an invalid one, or null. */
   add(values: number): number | null {
     const { factors, layoutOf, levelOf } = this.#options;
     const layout = layoutOf(values);

@@ -64,5 +64,5 @@ export const reportsLoss = (loss: number): Hostile =>
 export const refusesInputs: Hostile = instead("taskDone", ({ message: { task } }) => ({
   type: "taskFailed",
   task,
-  fault: fault("badNumbers", "Cannot accept wire as every value must be finite: it holds NaN or infinity"),
+  fault: fault("badNumbers", "The wire holds NaN or infinity"),
 }));

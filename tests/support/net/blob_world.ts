@@ -1,4 +1,4 @@
-/** A hub's HTTP side and one admitted node's view of it, with manual time and requests that a test can break. */
+/** An orchestrator's HTTP side and one admitted node's view of it, with manual time and requests that a test can break. */
 
 import { type Fault, fault } from "../../../core/fault.ts";
 import type { NodeId } from "../../../core/ids.ts";
@@ -45,7 +45,7 @@ export class BlobWorld {
   readonly quota: BlobQuota;
   readonly slots: WatchedSlots;
   readonly exceeded: { node: NodeId; fault: Fault }[] = [];
-  readonly idle = new Set<NodeId>(); // members whose duty is to store nothing
+  readonly idle = new Set<NodeId>(); // members whose duty must store nothing
   isFull = false;
   fullBytes: number[] = []; // what the disk had no room for
   #seed = 1;

@@ -1,5 +1,5 @@
 /**
- * The production hub and nodes over a `LossyNetwork`, in virtual time, with books on everything they deliver.
+ * The production orchestrator and nodes over a `LossyNetwork`, in virtual time, with books on everything they deliver.
  *
  * Owns: starting and restarting both sides, each with a clock of its own that can be set, traffic, and the checks that hold at
  * every moment. Out of scope: when to do harm (decided by the simulations). Keys are the one thing that is faked: a signature
@@ -51,7 +51,7 @@ export class LinkWorld {
   readonly retriesMs: number[] = [];
   hub: Hub<Label, Label> | null = null;
   lostSessions = 0;
-  ticketKeySeed = 1; // of the hub's next life
+  ticketKeySeed = 1; // of the orchestrator's next life
   resumptions = 0;
   messages = 0;
   #byAddress = new Map<NodeId, Member>();
@@ -88,7 +88,7 @@ export class LinkWorld {
   /** `crashed`: without a goodbye. Sessions are gone either way. */
   stopHub(how: "crashed" | "shut down"): void {
     const hub = this.hub;
-    this.hub = null; // before it shuts down: the application of a stopped hub gets no events
+    this.hub = null; // before it shuts down: the application of a stopped orchestrator gets no events
     if (how === "crashed") this.network.crash([...this.network.links].map((link) => link.hubEnd));
     hub?.shutDown("restarted");
     for (const member of this.members) {
@@ -119,7 +119,7 @@ export class LinkWorld {
     const label = member.down.next;
     if (this.hub.send(member.signer.address, label, contentOf(label)).ok) member.down.accepted();
     const outboxBytes = this.hub.outboxBytes(member.signer.address);
-    assert(outboxBytes <= this.limits.outboxBytes, "The hub's outbox must stay within outboxBytes");
+    assert(outboxBytes <= this.limits.outboxBytes, "The orchestrator's outbox must stay within outboxBytes");
   }
 
   outboxBytesOf({ node, signer }: Member): number {
@@ -132,7 +132,7 @@ export class LinkWorld {
       index,
       signer: fakeSigner(index + 1),
       clock: new SettableClock(this.timers),
-      up: new DeliveryBook(`${name} to hub`),
+      up: new DeliveryBook(`${name} to orchestrator`),
       down: new DeliveryBook(`hub to ${name}`),
       isConnected: false,
       connectedAtMs: 0,
@@ -176,7 +176,7 @@ export class LinkWorld {
         this.messages++;
         return member.down.arrived(event.message, event.segments);
       case "fault":
-        throw new Error(`No message of the hub may be refused: ${event.fault.detail}`);
+        throw new Error(`No message of the orchestrator may be refused: ${event.fault.detail}`);
       case "refused":
         throw new Error(`No node may be refused for good: ${event.fault.detail}`);
     }

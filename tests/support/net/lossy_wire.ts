@@ -1,8 +1,8 @@
 /**
- * A network that misbehaves in virtual time: wires between nodes and one hub, for simulations.
+ * A network that misbehaves in virtual time: wires between nodes and one orchestrator, for simulations.
  *
  * Owns: latency, jitter and bandwidth; what may happen to a frame (lost, repeated, overtaken, damaged) and to a link (broken,
- * half-open, deaf one way, stalled, refused), and the time the hub's one thread needs. A real socket never loses frames in
+ * half-open, deaf one way, stalled, refused), and the time the orchestrator's one thread needs. A real socket never loses frames in
  * silence: those faults ask whether damage is noticed. Invariants: the wire's contract (net/links/wire.ts): no handler is called from
  * inside a call on its wire, `closed` comes once and last; everything is drawn from one stream, so a seed replays it.
  */
@@ -28,9 +28,9 @@ export interface NetworkOptions {
   readonly latencyMs: number; // one way
   readonly jitterMs: number; // on top, at most
   readonly bytesPerMs: number; // of one direction of one link
-  /** Null while no hub listens. */
+  /** Null while no orchestrator listens. */
   readonly accept: (wire: Wire) => WireHandler | null;
-  /** What the hub's thread works for a new connection and for a frame. */
+  /** What the orchestrator's thread works for a new connection and for a frame. */
   readonly hubWork?: { readonly connectionMs: number; readonly frameMs: (bytes: Uint8Array) => number };
 }
 
@@ -44,7 +44,7 @@ export class LossyNetwork {
   faults: FrameFaults = noFaults;
   refusing = false; // dials fail
   dials = 0;
-  refusals = 0; // connections that found no hub
+  refusals = 0; // connections that found no orchestrator
   #hubFreeAtMs = 0;
 
   constructor(options: NetworkOptions) {
@@ -99,7 +99,7 @@ export class LossyNetwork {
     return nextBelow(this.#options.stream, count);
   }
 
-  /** Runs when the hub's thread gets to it. */
+  /** Runs when the orchestrator's thread gets to it. */
   onHub(arrival: "connection" | Arrival, task: () => void): void {
     const work = this.#options.hubWork;
     if (work === undefined) return task();

@@ -1,4 +1,4 @@
-/** Time that moves only when a test says so, and dice that always fall the same way. */
+/** Time that moves only when a test says so, and random numbers that always fall the same way. */
 
 import type { Cancel, Random, Timers } from "../../../net/timers.ts";
 

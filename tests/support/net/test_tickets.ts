@@ -1,4 +1,4 @@
-/** Tickets of a test's hub: the same key in each of its lives, unless a test says otherwise. */
+/** Tickets of a test's orchestrator: the same key in each of its lives, unless a test says otherwise. */
 
 import type { NodeId } from "../../../core/ids.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";

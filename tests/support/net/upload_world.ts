@@ -1,4 +1,4 @@
-/** A hub whose disk outlives it, and a network that breaks off uploads; time is manual and a client's waits end at once. */
+/** An orchestrator whose disk outlives it, and a network that breaks off uploads; time is manual and a client's waits end at once. */
 
 import { DiskBlobs } from "../../../net/blobs/blob_disk.ts";
 import type { QuotaLimits } from "../../../net/blobs/blob_quota.ts";
@@ -64,7 +64,7 @@ export class UploadWorld {
     await this.uploads.close();
   }
 
-  /** Of the admitted node; it survives a restart of the hub, as its signatures are for hub and run alone. */
+  /** Of the admitted node; it survives a restart of the orchestrator, as its signatures are for orchestrator and run alone. */
   client(options: Partial<HttpBlobsOptions> = {}): HttpBlobs {
     const { timers } = this.world;
     return this.world.client({

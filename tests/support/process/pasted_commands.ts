@@ -16,7 +16,7 @@ export function commandsIn(text: string): string[][] {
   return starts.map((start, i) => wordsOf(text.slice(start, starts[i + 1]))).filter((words) => words.length > 0);
 }
 
-/** Options that are to be added to what was typed: `--resume`, `--stages 4`. */
+/** Options that must be added to what was typed: `--resume`, `--stages 4`. */
 export async function optionsIn(text: string): Promise<string[][]> {
   const outside = text.replaceAll(/\biota [a-z].*?(?=[;)]|, or|$)/gm, "");
   const options = new Map(

@@ -170,9 +170,7 @@ function gateOf(swarm: World): RequestGate["check"] {
     self: worldSigner(0).address,
     verify: verifySignature,
     admit: (node: NodeId) =>
-      swarm.orchestrator.isMember(node)
-        ? null
-        : fault("notAdmitted", "Cannot use blobs as the node must be in the run"),
+      swarm.orchestrator.isMember(node) ? null : fault("notAdmitted", "Only nodes of this run may use its blobs"),
     tickets: null,
     limits: defaultNetLimits,
     timers: swarm.clock.timers,

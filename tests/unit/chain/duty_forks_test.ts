@@ -62,7 +62,7 @@ Deno.test("Forks: a row is checked, and the scores are done, only when the call'
   assert(isSettled(state));
 });
 
-Deno.test("Forks: weights that a fork of two blocks removes are no success, and are sent again", () => {
+Deno.test("Forks: weights that a fork of two blocks removes are not a success, and are sent again", () => {
   const { world, fork } = landed();
   const { state } = world;
   lookAt(1_092, world);

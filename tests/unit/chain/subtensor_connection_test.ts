@@ -118,7 +118,7 @@ faultTest("a refused upgrade is tried again, ever less often, until the endpoint
   for (let attempt = 0; attempt < 3; attempt++) await proxy.seen("upgrade");
   proxy.heal();
   assertEquals((await world.chain.metagraph()).neurons.length, 1);
-  assertEquals(timers.swiftWaits.slice(0, 3), [375, 11_250, 11_250]); // lost, then "too many requests"; the dice show one half
+  assertEquals(timers.swiftWaits.slice(0, 3), [375, 11_250, 11_250]); // lost, then "too many requests"; the random numbers show one half
 });
 
 faultTest(

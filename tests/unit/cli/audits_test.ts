@@ -30,7 +30,7 @@ Deno.test("Audits: the chance to meet a cheat is that of the first step and of t
   assertAlmostEquals(chanceToMeet(capped, "head", 0.1), 1 - missed, 1e-12);
 });
 
-Deno.test("Audits: at most as many later steps count as the hub may draw", () => {
+Deno.test("Audits: at most as many later steps count as the orchestrator may draw", () => {
   const config = configOf({ train: { stepsPerRound: 4 }, validate: { statesPerRound: 100 } }); // all three later ones
   assertAlmostEquals(chanceToMeet(config, "body", 0.1), 1 - 0.81 ** 4, 1e-12);
 });

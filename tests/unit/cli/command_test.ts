@@ -217,7 +217,7 @@ Deno.test("Command line: Ctrl-C aborts the command's signal, a second one leaves
   assertEquals(host.exits, [130]);
 });
 
-Deno.test("Command line: a terminal that closes may send SIGHUP twice, which is no wish to exit at once", async () => {
+Deno.test("Command line: a terminal that closes may send SIGHUP twice, which is not a wish to exit at once", async () => {
   const host = new FakeHost();
   await main(
     ["walk"],
@@ -232,7 +232,7 @@ Deno.test("Command line: a terminal that closes may send SIGHUP twice, which is 
   assertEquals(host.exits, []);
 });
 
-Deno.test("Command line: a command that ends as it was asked to is no error: a summary, 1 after Ctrl-C and 0 after SIGTERM", async () => {
+Deno.test("Command line: a command that ends as it was asked to is not an error: a summary, 1 after Ctrl-C and 0 after SIGTERM", async () => {
   const stoppedBy = async (signal: "SIGINT" | "SIGTERM", words: readonly string[], fields?: Record<string, string>) => {
     const host = new FakeHost();
     const table = commandThat(({ output, interruption }) => {

@@ -69,12 +69,12 @@ Deno.test("Config check: every problem of a run's file has its line, and the exi
   await withFile('seed = -1\n[train]\nstep = 3\nlearningRate = "x"\n[modle]\nwidth = 64\n', async (path) => {
     const { code, stdout, stderr } = await config("check", path);
     assertEquals([code, stderr], [1, ""]);
-    assertStringIncludes(stdout, `${path}:1: Cannot use seed as it must be between`);
+    assertStringIncludes(stdout, `${path}:1: seed must be between`);
     assertStringIncludes(
       stdout,
       `${path}:3: There is no setting train.step: did you mean train.steps?`,
     );
-    assertStringIncludes(stdout, `${path}:4: Cannot use train.learningRate as it must be a number`);
+    assertStringIncludes(stdout, `${path}:4: train.learningRate must be a number`);
     assertStringIncludes(stdout, `${path}:5: There is no setting modle`);
     assertStringIncludes(stdout, "has 4 problems: the settings of a run");
   });
@@ -174,7 +174,7 @@ Deno.test("Config: the meaning of a setting is whole, with its unit", () => {
   assertEquals(meaningOf("limits.leaseMs"), "How long a miner has for a task before it goes to another miner, in ms");
 });
 
-Deno.test("Config init: a dash is no file, and a disk that cannot be written is not answered with --data", async () => {
+Deno.test("Config init: a dash is not a file, and a disk that cannot be written is not answered with --data", async () => {
   const dash = await config("init", "-");
   assertEquals(dash.code, 2);
   assertStringIncludes(dash.stderr, "iota config init run.toml; to see the settings: iota config show");

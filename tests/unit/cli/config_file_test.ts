@@ -65,9 +65,9 @@ Deno.test("Configuration file: problems are printed with file and line", () => {
   const result = resolveConfig({ file: file.table, overrides: { "train.steps": 0 } });
   assert(!result.ok);
   assertEquals(placeProblems({ problems: result.problems, file }).map((line) => line.slice(0, 60)), [
-    "run.toml:3: Cannot use train.learningRate as it must be between 1e-7".slice(0, 60),
+    "run.toml:3: train.learningRate must be between 1e-7 and 1, and is 5".slice(0, 60),
     "run.toml:4: There is no setting train.step: did you mean train.steps?".slice(0, 60),
-    "Cannot use train.steps as it must be between 1 and 100000000: current".slice(0, 60),
+    "train.steps must be between 1 and 100000000, and is 0",
   ]);
   assertEquals(placeProblems({ problems: [{ path: "seed", text: "Cannot", origin: "flag" }], file: null }), ["Cannot"]);
 });
@@ -90,7 +90,7 @@ Deno.test("Configuration file: integers beyond 2^53 are a named problem, no cras
   const file = parseConfigFile({ path: "run.toml", text: "seed = 9223372036854775807\n" });
   const result = resolveConfig({ file: file.table });
   assert(!result.ok);
-  assertStringIncludes(result.problems[0]!.text, "current value is 9223372036854775807");
+  assertStringIncludes(result.problems[0]!.text, "and is 9223372036854775807");
 });
 
 Deno.test("Configuration file: dates, floats and lists parse and are refused by name", () => {

@@ -139,7 +139,7 @@ function shellWords(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, double, single, bare]) => double ?? single ?? bare!);
 }
 
-Deno.test("Help style: the overview names every topic, whose page fits 80 columns and whose name is no command's", async () => {
+Deno.test("Help style: the overview names every topic, whose page fits 80 columns and whose name is not a command's", async () => {
   const overview = await helpOf([], 80);
   for (const [name, { summary }] of Object.entries(iota.topics ?? {})) {
     assertMatch(overview, new RegExp(`^  help ${name} +\\S`, "m"));

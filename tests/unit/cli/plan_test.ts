@@ -44,7 +44,7 @@ Deno.test("Plan: a round's bytes and the links for them, of the payloads that th
     await tail("--merge sparse --replicas 1"),
   ];
   const floats = 64 * Math.ceil(dense.parameters / 64); // about
-  assertLess(Math.abs(dense.roundBytes.merge.sent / (33 / 32 * floats) - 1), 0.01); // int8, averaged by the hub
+  assertLess(Math.abs(dense.roundBytes.merge.sent / (33 / 32 * floats) - 1), 0.01); // int8, averaged by the orchestrator
   assertEquals(dense.roundBytes.merge.sent, dense.roundBytes.merge.received);
   assertLess(sparse.roundBytes.merge.sent, dense.roundBytes.merge.sent / 50);
   assertLess(2 * sparse.roundBytes.merge.sent, sparse.roundBytes.merge.received); // the mean of two is denser than each

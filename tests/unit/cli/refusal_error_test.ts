@@ -7,7 +7,7 @@ import { refusalError } from "../../../cli/chain/send_call.ts";
 
 const commandTo = (words: string): string => `iota chain ${words}`;
 
-Deno.test("Exit codes: what time alone mends is 75, what is wrong is 1", () => {
+Deno.test("Exit codes: what time alone repairs is 75, what is wrong is 1", () => {
   const codeOf = (name: string, call: ChainCall["type"] = "setWeights") =>
     refusalError(dispatchRefusal({ name, docs: "", call }), { action: "do it", commandTo }).exitCode;
   for (

@@ -208,7 +208,7 @@ Deno.test("Service: an orchestrator's unit starts it in this folder, and begins 
       );
       assertMatch(named.stdout, /^ReadWritePaths=-\/ann\/\.local\/share\/iota$/m);
       const refused: [string[], RegExp][] = [
-        [["--config", "run.toml", "--fresh"], /with --fresh as every start would put the run aside/],
+        [["--config", "run.toml", "--fresh"], /with --fresh would put its run aside/],
         [["--config", "other.toml"], /Cannot read the configuration '.*': it does not exist/],
         [["--set", "train.stepz=3"], /train\.stepz.*did you mean train\.steps/],
       ];
@@ -251,7 +251,7 @@ Deno.test("Service: a manager that refuses is quoted, with the next step", async
   const machine = new FakeMachine({ "systemctl --user enable": 1, systemctl: 0 });
   const { code, stderr } = await run(["install", ...role], machine);
   assertEquals(code, 1);
-  assertMatch(stderr, /'systemctl --user enable iota-miner' must succeed: says systemctl --user enable/);
+  assertMatch(stderr, /'systemctl --user enable iota-miner' failed: says systemctl --user enable/);
 });
 
 Deno.test("Service: status, logs and remove find the service by its name, and say when there is none", async () => {
@@ -308,8 +308,8 @@ Deno.test("Service: on a Mac the role keeps its own log, which logs shows with t
 Deno.test("Service: what cannot be a service is refused before anything is written", async () => {
   const machine = new FakeMachine({ systemctl: 0 });
   const refused: [string[], RegExp][] = [
-    [["install"], /must be one of miner, validate, orchestrate: it is missing/],
-    [["install", "--", "wallet", "list"], /current value is 'wallet'/],
+    [["install"], /must be one of miner, validate, orchestrate; none is given/],
+    [["install", "--", "wallet", "list"], /it is 'wallet'/],
     [["install", "--", "miner", "--walet", "x"], /Did you mean --wallet/],
     [["install", "--name", "../x", "--", "miner"], /lower-case letters, digits and dashes/],
     [[], /needs an action: install, status, logs, remove/],

@@ -110,54 +110,54 @@ const wrongFields: readonly [name: string, file: unknown, text: string][] = [
   [
     "a number out of range",
     { train: { learningRate: 5 } },
-    "Cannot use train.learningRate as it must be between 1e-7 and 1: current value is 5",
+    "train.learningRate must be between 1e-7 and 1, and is 5",
   ],
-  ["no number at all", { train: { learningRate: NaN } }, "it must be between 1e-7 and 1: current value is NaN"],
-  ["infinity", { train: { steps: Infinity } }, "it must be between 1 and 100000000: current value is Infinity"],
+  ["no number at all", { train: { learningRate: NaN } }, "must be between 1e-7 and 1, and is NaN"],
+  ["infinity", { train: { steps: Infinity } }, "must be between 1 and 100000000, and is Infinity"],
   [
     "a text for a number",
     { train: { steps: "many" } },
-    'Cannot use train.steps as it must be a whole number between 1 and 100000000: current value is "many"',
+    'train.steps must be a whole number between 1 and 100000000, and is "many"',
   ],
   [
     "a fraction for a count",
     { train: { steps: 1.5 } },
-    "Cannot use train.steps as it must be a whole number: current value is 1.5",
+    "train.steps must be a whole number, and is 1.5",
   ],
   [
     "a huge integer",
     { seed: 2n ** 70n },
-    "it must be a whole number between 0 and 4294967295: current value is 1180591620717411303424",
+    "must be a whole number between 0 and 4294967295, and is 1180591620717411303424",
   ],
   [
     "a number that does not divide",
     { model: { width: 100 } },
-    "Cannot use model.width as it must be a multiple of 32: current value is 100",
+    "model.width must be a multiple of 32, and is 100",
   ],
-  ["a text for a switch", { deterministic: "yes" }, 'it must be true or false: current value is "yes"'],
+  ["a text for a switch", { deterministic: "yes" }, 'must be true or false, and is "yes"'],
   [
     "an unknown choice",
     { pipeline: { codec: "zip" } },
-    'it must be one of none, iota, resbm, q4block, q5block, q6block: current value is "zip"',
+    'must be one of none, iota, resbm, q4block, q5block, q6block, and is "zip"',
   ],
   [
     "an unknown size",
     { size: "huge" },
-    'it must be one of toy, tiny, small, 100m, 1b, 3b, 8b, 15b: current value is "huge"',
+    'must be one of toy, tiny, small, 100m, 1b, 3b, 8b, 15b, and is "huge"',
   ],
-  ["a name for a path", { name: "../../etc" }, "it must be letters, digits, dots, dashes and underscores"],
-  ["a long name", { name: "a".repeat(65) }, "it must be at most 64 characters long"],
-  ["an empty corpus", { data: { corpus: " " } }, 'it must be "sotu" or the path of a text file'],
+  ["a name for a path", { name: "../../etc" }, "must be letters, digits, dots, dashes and underscores"],
+  ["a long name", { name: "a".repeat(65) }, "must be at most 64 characters long"],
+  ["an empty corpus", { data: { corpus: " " } }, 'must be "sotu" or the path of a text file'],
   [
     "a table for a leaf",
     { seed: { x: 1 } },
-    "it must be a whole number between 0 and 4294967295: current value is a table",
+    "must be a whole number between 0 and 4294967295, and is a table",
   ],
-  ["a list for a leaf", { seed: [1] }, "current value is a list of 1"],
-  ["a date for a leaf", { name: new Date(0) }, "current value is a date"],
-  ["nothing for a leaf", { name: null }, "current value is nothing"],
-  ["a leaf for a table", { train: 3 }, "Cannot use train as it must be a table, [train]: current value is 3"],
-  ["a list for the whole", [], "Cannot use the configuration as it must be a table: current value is a list of 0"],
+  ["a list for a leaf", { seed: [1] }, "must be a whole number between 0 and 4294967295, and is a list of 1"],
+  ["a date for a leaf", { name: new Date(0) }, "and is a date"],
+  ["nothing for a leaf", { name: null }, "and is nothing"],
+  ["a leaf for a table", { train: 3 }, "train must be a table, [train], and is 3"],
+  ["a list for the whole", [], "The configuration must be a table, and is a list of 0"],
   [
     "a misspelt key",
     { train: { learningrate: 0.1 } },
@@ -194,46 +194,46 @@ for (const [name, file, text] of wrongFields) {
 const brokenRules: readonly [overrides: Record<string, unknown>, text: string][] = [
   [
     { "model.heads": 5 },
-    "Cannot use model.heads as model.width must be divisible by model.heads: current values are model.heads = 5, model.width = 128",
+    "model.width must be divisible by model.heads; now model.heads = 5, model.width = 128",
   ],
   [
     { "model.width": 160, "model.heads": 4, "model.kvHeads": 3 },
-    "Cannot use model.kvHeads as model.heads must be divisible",
+    "model.heads must be divisible",
   ],
   [{ "model.width": 32, "model.heads": 16 }, "must be a multiple of 4"],
   [
     { "pipeline.bottleneckWidth": 256 },
-    "Cannot use pipeline.bottleneckWidth as pipeline.bottleneckWidth must not be larger",
+    "pipeline.bottleneckWidth must not be larger",
   ],
-  [{ "pipeline.stages": 7, "model.layers": 3 }, "Cannot use pipeline.stages as every stage needs a layer"],
-  [{ "model.layers": 2 }, "Cannot use model.layers as every stage needs a layer"],
+  [{ "pipeline.stages": 7, "model.layers": 3 }, "every stage needs a layer"],
+  [{ "model.layers": 2 }, "every stage needs a layer"],
   [
     { "train.stepsPerRound": 500 },
-    "Cannot use train.stepsPerRound as train.stepsPerRound must not be larger than train.steps",
+    "train.stepsPerRound must not be larger than train.steps",
   ],
-  [{ "train.warmupSteps": 500 }, "Cannot use train.warmupSteps as"],
-  [{ "train.beta1": 0.98 }, "Cannot use train.beta1 as train.beta2 must exceed the square of train.beta1"],
+  [{ "train.warmupSteps": 500 }, "train.warmupSteps must"],
+  [{ "train.beta1": 0.98 }, "train.beta2 must exceed the square of train.beta1"],
   [
     { "train.learningRate": 0.03 },
-    "Cannot use train.learningRate as train.learningRate must be at most 0.02 with muon: at 0.05, audits of honest " +
-    "gradients were off by up to 0.81 %, which is too near the 1 % that proves a lie",
+    "train.learningRate must be at most 0.02 with muon, because at 0.05 audits of honest " +
+    "gradients were off by up to 0.81 %, too near the 1 % that proves a lie",
   ],
   [
     { "train.learningRate": 0.02, "train.optimizer": "adamw" },
-    "Cannot use train.learningRate as train.learningRate must be at most 0.01 with adamw",
+    "train.learningRate must be at most 0.01 with adamw",
   ],
-  [{ "train.beta2": 0.99999 }, "Cannot use train.beta2 as train.beta2 must exceed the square of train.beta1"],
+  [{ "train.beta2": 0.99999 }, "train.beta2 must exceed the square of train.beta1"],
   [
     { "swarm.replicas": 65 },
-    "Cannot use swarm.replicas as swarm.replicas must not be larger than limits.minersPerStage",
+    "swarm.replicas must not be larger than limits.minersPerStage",
   ],
-  [{ "limits.frameBytes": 65536 }, "Cannot use limits.frameBytes as limits.frameBytes must be at least"],
+  [{ "limits.frameBytes": 65536 }, "limits.frameBytes must be at least"],
   [
     { "train.sequencesPerMicrobatch": 1024, "model.contextLength": 65_536 },
-    "Cannot use train.sequencesPerMicrobatch as limits.frameBytes",
+    "limits.frameBytes",
   ],
-  [{ "limits.outboxBytes": 65536 }, "Cannot use limits.outboxBytes as"],
-  [{ "limits.blobBytes": 65536 }, "Cannot use limits.blobBytes as limits.blobBytes must be at least"],
+  [{ "limits.outboxBytes": 65536 }, "limits.outboxBytes must"],
+  [{ "limits.blobBytes": 65536 }, "limits.blobBytes must be at least"],
 ];
 
 for (const [overrides, text] of brokenRules) {
@@ -273,15 +273,15 @@ Deno.test("Configuration: one that arrives without a field, with a strange one o
   const { config } = resolved(resolveConfig({}));
   const { seed: _, ...seedless } = config;
   const cases: [foreign: unknown, detail: string][] = [
-    [seedless, "Cannot use seed as it must be a whole number"],
+    [seedless, "seed must be a whole number"],
     [{ ...config, extra: 1 }, "There is no setting extra"],
     [{ ...config, train: { ...config.train, extra: 1 } }, "There is no setting train.extra"],
-    [{ ...config, train: { ...config.train, steps: -1 } }, "Cannot use train.steps as"],
+    [{ ...config, train: { ...config.train, steps: -1 } }, "train.steps must"],
     [{ ...config, model: { ...config.model, heads: 5 } }, "model.width must be divisible by model.heads"],
     [{ ...config, "train.steps": 5 }, "There is no setting"],
-    [null, "it must be a table: current value is nothing"],
-    ["config", "it must be a table"],
-    [new Map(), "it must be a table"],
+    [null, "must be a table, and is nothing"],
+    ["config", "must be a table"],
+    [new Map(), "must be a table"],
   ];
   for (const [foreign, detail] of cases) {
     const result = parseRunConfig(foreign);
@@ -324,7 +324,7 @@ Deno.test("Configuration: a value at its limits is taken, one step beyond is not
     for (const [value, isRight] of edges(knob)) {
       const result = resolveConfig({ overrides: { [path]: value } });
       const isRefused = !result.ok &&
-        result.problems.some(({ text }) => text.startsWith(`Cannot use ${path} as it must`));
+        result.problems.some(({ text }) => text.startsWith(`${path} must`) && text.includes(", and is "));
       assertEquals(isRefused, !isRight, `${path} = ${value}`);
     }
   }

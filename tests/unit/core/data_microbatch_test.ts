@@ -82,7 +82,7 @@ Deno.test("microbatchSequences: a window and its targets lie inside the stream",
     const last = Math.max(...order(4, { tokens }));
     assert(last + 16 + 1 <= tokens, `${last} of ${tokens}`);
   }
-  assertThrows(() => order(1, { tokens: 16 }), Error, "must have more than 16 tokens: current value is 16");
+  assertThrows(() => order(1, { tokens: 16 }), Error, "has 16 tokens, and a sequence needs more than 16");
 });
 
 Deno.test("heldOutSequences: windows are spread evenly and do not overlap", () => {
@@ -90,7 +90,7 @@ Deno.test("heldOutSequences: windows are spread evenly and do not overlap", () =
   assertEquals(heldOutSequences({ sequences: 5, contextLength: 16, tokens }), [0, 32, 64, 96, 128]);
   assertEquals(heldOutSequences({ sequences: 10, contextLength: 16, tokens }), range(10, 16));
   assertEquals(heldOutSequences({ sequences: 3, contextLength: 16, tokens }), [0, 48, 96]);
-  assertThrows(() => heldOutSequences({ sequences: 11, contextLength: 16, tokens }), Error, "current value is 10");
+  assertThrows(() => heldOutSequences({ sequences: 11, contextLength: 16, tokens }), Error, "has only 10 windows");
 });
 
 Deno.test("unigramEntropy: one token is 0 nats, n equally frequent ones are ln n", () => {

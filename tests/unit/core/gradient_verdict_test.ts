@@ -34,7 +34,7 @@ Deno.test("Gradient verdict: a difference of more than a hundredth of the larger
   ) assertEquals(judged({ claimed, found, least }), expected, `${claimed} ${found} ${least}`);
 });
 
-Deno.test("Gradient verdict: the hub's repetition proves a lie, or that there was none, only clearly", () => {
+Deno.test("Gradient verdict: the orchestrator's repetition proves a lie, or that there was none, only clearly", () => {
   const ruled = (found: number) =>
     judgeAsReferee(gradientRepetition({ claimed: 1, found, least: 0 }), gradientTolerance);
   assertEquals([1, 1.00001, 1.004].map(ruled), ["honest", "honest", "honest"]);
@@ -50,8 +50,11 @@ Deno.test("Gradient verdict: the log's entry states what was claimed and found, 
   const ledger = openLedger();
   assertEquals(takeEntry(ledger, entry), null);
   assertEquals([...ledger.ofValidators.keys()], [nodeId("judge")], "its book withholds the pay");
-  const wrong = /^the verdict on the gradient of 0\.0\.backward\.0 must state an error of/;
+  const wrong = /^the verdict on the gradient of 0\.0\.backward\.0 states an error of/;
   assertMatch(takeEntry(openLedger(), { ...entry, innovationError: 0, passed: true }) ?? "", wrong);
   assertMatch(takeEntry(openLedger(), { ...entry, tolerance: 1, passed: true }) ?? "", wrong);
-  assertMatch(takeEntry(openLedger(), { ...entry, passed: true }) ?? "", /must be failed by its own numbers/);
+  assertMatch(
+    takeEntry(openLedger(), { ...entry, passed: true }) ?? "",
+    /contradicts its own numbers, by which it failed/,
+  );
 });

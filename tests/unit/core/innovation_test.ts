@@ -96,7 +96,7 @@ function judged({ error, ...rest }: Innovation, tolerance: number): ReturnType<t
   return judgeAsReferee({ innovationError: error, lossError: null, ...rest }, tolerance);
 }
 
-Deno.test("Innovation: one token that is off is no proof, and two are", () => {
+Deno.test("Innovation: one token that is off is not proof, and two are", () => {
   const width = 24;
   const repeated = Float32Array.from({ length: 32 * width }, () => 1e-3 * gaussian());
   const off = (rows: number) =>

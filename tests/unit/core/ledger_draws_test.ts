@@ -32,10 +32,10 @@ Deno.test("Draws: a key that was committed to before the round's first step is p
 Deno.test("Draws: another key, one committed to twice, and one committed to late do not follow", () => {
   assertMatch(
     problems([commits(0), step, reveals("cd".repeat(32))]).found[0] ?? "",
-    /must be the one that was committed to/,
+    /is not the one that was committed to/,
   );
   assertMatch(problems([commits(0), commits(0, "cd"), step]).found[0] ?? "", /committed to before/);
-  assertMatch(problems([step, commits(0), reveals()]).found[0] ?? "", /before its first step/);
+  assertMatch(problems([step, commits(0), reveals()]).found[0] ?? "", /after its first step/);
 });
 
 Deno.test("Draws: a log without a commitment, or of a process without its journal, proves none and is not wrong", () => {

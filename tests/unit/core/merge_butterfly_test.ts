@@ -44,8 +44,8 @@ Deno.test("Slices: one for every pair, a multiple when they would be large, fewe
 });
 
 Deno.test("Slices: a vector that is not a multiple of 64, or has no replicas, is our bug", () => {
-  assertThrows(() => sliceLayout({ length: 100, contributors: 3 }), Error, "current value is 100");
-  assertThrows(() => sliceLayout({ length: 0, contributors: 3 }), Error, "current value is 0");
+  assertThrows(() => sliceLayout({ length: 100, contributors: 3 }), Error, "and is 100");
+  assertThrows(() => sliceLayout({ length: 0, contributors: 3 }), Error, "and is 0");
   assertThrows(() => sliceLayout({ length: 64, contributors: 0 }), Error, "contributor");
 });
 

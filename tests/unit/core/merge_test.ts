@@ -54,7 +54,7 @@ Deno.test("Average: bad numbers are refused, and the text says which", () => {
   const cases: [name: string, inputs: Float32Array[], weights: number[], detail: RegExp][] = [
     ["no inputs", [], [], /0 slices/],
     ["a weight too few", [good, good], [1], /2 slices with 1 weights/],
-    ["another length", [good, new Float32Array(3)], [1, 1], /one length: 2 and 3/],
+    ["another length", [good, new Float32Array(3)], [1, 1], /different lengths, 2 and 3/],
     ["NaN", [good, new Float32Array([1, NaN])], [1, 1], /input 1 holds/],
     ["infinity", [new Float32Array([Infinity, 0]), good], [1, 1], /input 0 holds/],
     ["NaN of weight zero", [good, new Float32Array([NaN, 1])], [1, 0], /input 1 holds/],
@@ -161,9 +161,9 @@ Deno.test("Outer step: inputs stay as they are, lengths must agree", () => {
   assertThrows(
     () => outerStep({ parameters: short, momentum: vector, average: vector, ...settings }),
     Error,
-    "lengths",
+    "Lengths",
   );
-  assertThrows(() => pseudoGradient({ start: short, current: vector }), Error, "lengths");
+  assertThrows(() => pseudoGradient({ start: short, current: vector }), Error, "Lengths");
 });
 
 Deno.test("Merge: a butterfly of any size gives every miner the plain average, and one liar is named", () => {

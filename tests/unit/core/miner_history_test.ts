@@ -122,7 +122,7 @@ Deno.test("History: the answer in three lines says what was earned, what is in e
   assertEquals(ended[2], "Why        72 tasks in 6 rounds, all credited in full; none was repeated by a validator");
 });
 
-Deno.test("History: the answer names the newest reduction, what was lost, and an expulsion", () => {
+Deno.test("History: the answer names the newest reduction, what was lost, and a ban", () => {
   const forfeits = [{ miner: quick, fromRound: 1 }];
   const lost = historyOf(quick, [...round(0), ...round(1), ...round(2, { forfeits })]);
   assertEquals(earnedBy(lost), { earned: 0, inEscrow: 72, lost: 36 });
@@ -235,7 +235,7 @@ Deno.test("History: in sentences, for a miner and a validator", () => {
   assertEquals(historyOf(idle, entries).rounds, []);
 });
 
-Deno.test("History: of a node that was expelled, and of a validator that repeated its gradient", () => {
+Deno.test("History: of a node that was banned, and of a validator that repeated its gradient", () => {
   const gradient: LogEntry = {
     ...{ type: "verdict", validator: first, round: 0, miner: slow, stage: stageIndex(0), passed: false, step: 3 },
     task: taskId({ microbatch: microbatchId(7), stage: stageIndex(0), direction: "turnaround", attempt: 0 }),

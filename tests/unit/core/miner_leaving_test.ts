@@ -1,4 +1,4 @@
-/** A miner that is asked to stop first does what it owes: no hub leads it here. */
+/** A miner that is asked to stop first does what it owes: no orchestrator leads it here. */
 
 import { assertEquals } from "@std/assert";
 import { blobHash, type BlobRef, microbatchId, stageIndex, taskId } from "../../../core/ids.ts";
@@ -36,7 +36,7 @@ function loaded() {
     finish(forward(step, index), { type: "runTask", output: ref("c"), losses: null, computeMs: 1 });
   const header = (step: number, shows = false) =>
     hear({ type: "applyStep", step, tasks: 0, learningRate: 0, clipFactor: 0, shows });
-  /** The hub lets it go, unless `isNeeded` says otherwise. */
+  /** The orchestrator lets it go, unless `isNeeded` says otherwise. */
   const stop = ({ atOnce = false, isNeeded = false } = {}) => {
     const asking = take({ type: "stopRequested", reason: "interrupted", atOnce });
     if (!asking.some((effect) => effect.type === "send" && effect.message.type === "askToLeave")) return asking;
@@ -88,7 +88,7 @@ Deno.test("Miner leaving: after the step that others use its results of, and wit
   assertEquals(forward(1, 9), [{ type: "release", refs: [ref("b")] }], "it has stopped");
 });
 
-Deno.test("Miner leaving: after it has shown what it is to show, and after the merge that has begun", () => {
+Deno.test("Miner leaving: after it has shown what it must show, and after the merge that has begun", () => {
   const { hear, deliver, header, finish, stop } = loaded();
   deliver(0, 0);
   stop();
@@ -125,7 +125,7 @@ Deno.test("Miner leaving: it asks once and stays until the answer, for no longer
   assertEquals([hasLeft(wait(14_999)), hasLeft(wait(1))], [false, true]);
 });
 
-Deno.test("Miner leaving: while the hub needs it, it takes tasks of the open step and leaves when its round is merged", () => {
+Deno.test("Miner leaving: while the orchestrator needs it, it takes tasks of the open step and leaves when its round is merged", () => {
   const { hear, deliver, forward, finish, stop } = loaded();
   deliver(0, 0);
   const [handingIn] = stop({ isNeeded: true });

@@ -67,7 +67,7 @@ Deno.test("Miner: it leaves rather than take a step with another gradient than t
     "finish",
   ]);
   const [leaving] = effects;
-  assertStringIncludes(JSON.stringify(leaving), "must count the 1 tasks of the gradient: its header counts 2");
+  assertStringIncludes(JSON.stringify(leaving), "its header counts 2 tasks, and the gradient has 1");
 });
 
 Deno.test("Miner: asked to confirm ahead, it answers behind the last result, and repeats nothing for a task that was cancelled", () => {
@@ -86,7 +86,7 @@ Deno.test("Miner: asked to confirm ahead, it answers behind the last result, and
   assertEquals(answer?.type === "send" && answer.message.type === "stepSealed" && answer.message.tasks, 1);
 });
 
-Deno.test("Miner: it copies and shows what it was asked for also when it is to load its stage again", () => {
+Deno.test("Miner: it copies and shows what it was asked for also when it must load its stage again", () => {
   const { hear, finish, handed } = loaded();
   const running = handed(0);
   hear({ type: "applyStep", step: 7, tasks: 1, learningRate: 1e-3, clipFactor: 1, shows: true });
@@ -103,7 +103,7 @@ Deno.test("Miner: it copies and shows what it was asked for also when it is to l
   assertEquals(shown, [{ type: "send", message, attachments: [] }]);
 });
 
-Deno.test("Miner: what it was asked to show and could not upload, or had said when the hub died, it says when it is back", () => {
+Deno.test("Miner: what it was asked to show and could not upload, or had said when the orchestrator died, it says when it is back", () => {
   const { hear, finish, fail, handed, comeBack } = loaded();
   const header = (step: number) =>
     hear({ type: "applyStep", step, tasks: 1, learningRate: 1e-3, clipFactor: 1, shows: true });

@@ -61,7 +61,7 @@ Deno.test("Muon: momentum for the matrices of blocks and boundaries, two moments
   }
 });
 
-Deno.test("Muon: matrices whose sides are no multiples of 4 are left to AdamW", () => {
+Deno.test("Muon: matrices whose sides are not multiples of 4 are left to AdamW", () => {
   const initial = { type: "ones" } as const;
   const tensor = (name: string, shape: readonly number[], offset: number) => ({
     name,

@@ -41,7 +41,7 @@ class Stage {
     return node;
   }
 
-  /** Who is away, by the payloads of this round and by what all of them come to. */
+  /** Nodes that point away, by the payloads of this round and by their sum over rounds. */
   round(): { now: NodeId[]; trails: NodeId[] } {
     const { state } = this.hub;
     const shapes = new Map(this.miners.map(({ node, factor, residual }) => {

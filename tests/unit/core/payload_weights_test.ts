@@ -84,7 +84,7 @@ Deno.test("Payload weights: of three, two that go the other way do not push out 
   );
 });
 
-Deno.test("Payload weights: peers that do not agree are no measure of a direction", () => {
+Deno.test("Payload weights: peers that do not agree are not a measure of a direction", () => {
   const apart = [0, Math.PI / 2, Math.PI, -Math.PI / 2].map((angle, i) => payload(`node ${i}`, shape(angle)));
   assertEquals(
     [...countPayloads(apart, { sizes, peakSizes: [], reference: usual, density: 1 }).values()],

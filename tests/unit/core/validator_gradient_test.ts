@@ -78,7 +78,7 @@ Deno.test("Validator: a gradient without whole tasks, or without a finite norm, 
     const { hear } = joined();
     const [answer] = sentBy(hear(part, segments.map(blob)));
     assert(answer?.type === "requestFailed" && answer.request === 5);
-    assertMatch(answer.fault.detail, /two segments for each task: current value is \d$/);
+    assertMatch(answer.fault.detail, /has \d segments instead of two for each task$/);
   }
   const { hear, finish } = joined();
   const [answer] = sentBy(finish(hear(part, [1, 2].map(blob)), { type: "gradient", squareSum: Infinity }));

@@ -26,7 +26,7 @@ Deno.test("Verdict: a repetition passes up to the tolerance, in output and losse
   }
 });
 
-Deno.test("Verdict: the hub's repetition proves a lie, or that there was none, only beyond what rounding explains", () => {
+Deno.test("Verdict: the orchestrator's repetition proves a lie, or that there was none, only beyond what rounding explains", () => {
   for (
     const [innovationError, lossError, rounding, expected] of [ // the rest of the error is beyond rounding
       [0, null, 0, "honest"],
@@ -72,7 +72,7 @@ function actingOn(verdict: Verdict): ScriptedOrchestrator {
   reduceAll(hub, left);
   const merged = { parameters: hub.blob(64), momentum: null };
   for (const node of left) hub.tell(node, { type: "mergeApplied", round: 1, ...merged });
-  for (const effect of [...hub.effects]) { // two of three are no majority, so the hub takes the step itself
+  for (const effect of [...hub.effects]) { // two of three are not a majority, so the orchestrator takes the step itself
     if (effect.type !== "refereeMerge") continue;
     const { round, stage, slices } = effect;
     hub.step({ type: "mergeRefereed", round, stage, slices, ...merged });
@@ -80,7 +80,7 @@ function actingOn(verdict: Verdict): ScriptedOrchestrator {
   return hub;
 }
 
-Deno.test("Verdict: an expulsion reaches roster, pay and every validator", () => {
+Deno.test("Verdict: a ban reaches roster, pay and every validator", () => {
   const hub = actingOn({ ...judged(1, null), action: "expel" });
   const report = hub.take(nodeId("validator"), "workReport");
   assertEquals(hub.state.members.has(task.miner), false);
@@ -88,7 +88,7 @@ Deno.test("Verdict: an expulsion reaches roster, pay and every validator", () =>
   assertEquals([hub.count("verdict"), hub.state.facts.verdictsFailed], [1, 1]);
 });
 
-Deno.test("Verdict: what one validator withholds costs neither place nor pay at the hub", () => {
+Deno.test("Verdict: what one validator withholds costs neither place nor pay at the orchestrator", () => {
   const hub = actingOn(judged(1, null));
   const report = hub.take(nodeId("validator"), "workReport");
   assertEquals(hub.state.members.has(task.miner), true);

@@ -37,7 +37,7 @@ Deno.test("Wire ids: they follow the values, in 2 bytes up to 65,536 tokens and 
     assertEquals(decodeWire(wire, bytes), decodeWire(withoutIds(wire), plain));
     assertEquals(wireScale(wire, bytes), wireScale(withoutIds(wire), plain));
     assertEquals(wireFault(wire, bytes), null);
-    assertThrows(() => encodeWire(wire, values), Error, "there must be 10 ids");
+    assertThrows(() => encodeWire(wire, values), Error, "10 rows needs as many ids");
   }
 });
 

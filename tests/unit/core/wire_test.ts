@@ -98,8 +98,8 @@ Deno.test("Wires: what is decoded encodes to the same bytes, or to what rounding
 Deno.test("Wires: our own values and bytes of a wrong length are a bug, a peer's are a fault", () => {
   for (const wire of wires) {
     const bytes = encodeWire(wire, new Float32Array(wire.rows * wire.width).fill(1));
-    assertThrows(() => encodeWire(wire, new Float32Array(3)), Error, "current value is 3");
-    assertThrows(() => decodeWire(wire, bytes.subarray(1)), Error, `current value is ${bytes.length - 1}`);
+    assertThrows(() => encodeWire(wire, new Float32Array(3)), Error, "got 3");
+    assertThrows(() => decodeWire(wire, bytes.subarray(1)), Error, `got ${bytes.length - 1}`);
     assertEquals(wireFault(wire, bytes), null);
     assertEquals(wireFault(wire, bytes.subarray(1))?.code, "badNumbers");
     assertEquals(wireScale(wire, bytes.subarray(1)), { largest: 0, rms: 0 }, "no values, no scale");

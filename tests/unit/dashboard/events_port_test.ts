@@ -1,4 +1,4 @@
-/** Viewers at the hub's real port: they do not keep it from closing, and one that does not read holds little. */
+/** Viewers at the orchestrator's real port: they do not keep it from closing, and one that does not read holds little. */
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { openHubPort } from "../../../cli/orchestrator/hub/hub_port.ts";

@@ -111,7 +111,7 @@ Deno.test("Past API: of many questions at once a few wait, and an answer that ta
   never.resolve("");
 });
 
-Deno.test("Past API: what is no moment is refused with the reason, and a process without a log says so", async () => {
+Deno.test("Past API: what is not a moment is refused with the reason, and a process without a log says so", async () => {
   await withScratchFolder(async (folder) => {
     const history = new RunHistory(folder);
     const pages = pastPages(openPast(history, folder), { timers: new ManualTimers(), bytesPerSecond: 1_000 });

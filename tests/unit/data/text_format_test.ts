@@ -41,7 +41,7 @@ Deno.test("Text format: UTF-16 without a mark is named in every script and order
   }
 });
 
-Deno.test("Text format: what is left of UTF-16 without its zero bytes is no text", () => {
+Deno.test("Text format: what is left of UTF-16 without its zero bytes is not text", () => {
   for (const script of ["Cyrillic", "Greek", "Hebrew", "Hindi", "Thai"]) {
     const left = utf16(scripts[script]!.repeat(300), true).filter((byte) => byte !== 0);
     assertEquals(binaryFormat(left, "a.txt")?.found, "it is a binary file", script);

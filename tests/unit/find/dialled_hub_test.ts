@@ -30,7 +30,7 @@ function placeWith(lookUp: (() => Promise<string | null>) | null) {
   return { timers, dialled, said, place, attempt };
 }
 
-Deno.test("Dialled hub: after some attempts in vain it asks the chain, and dials and downloads where the hub is now", async () => {
+Deno.test("Dialled orchestrator: after some attempts in vain it asks the chain, and dials and downloads where the orchestrator is now", async () => {
   let announced: string | null = "ws://203.0.113.7:9009";
   let asked = 0;
   const { dialled, said, place, attempt, timers } = placeWith(() => {
@@ -38,7 +38,7 @@ Deno.test("Dialled hub: after some attempts in vain it asks the chain, and dials
     return Promise.resolve(announced);
   });
   await attempt(3);
-  assertEquals(asked, 0, "a hub that restarts is back by then");
+  assertEquals(asked, 0, "an orchestrator that restarts is back by then");
   await attempt(5);
   assertEquals([asked, said], [1, []], "it has not moved, and is not asked after for a while");
   announced = "wss://run.example";
@@ -51,7 +51,7 @@ Deno.test("Dialled hub: after some attempts in vain it asks the chain, and dials
     "https://run.example",
   ]);
   place.connected();
-  announced = null; // the run is over, or the hub took it back
+  announced = null; // the run is over, or the orchestrator took it back
   await attempt(4);
   assertEquals([asked, place.socket], [3, "wss://run.example"]);
   for (let second = 0; second < 300; second++) {
@@ -61,7 +61,7 @@ Deno.test("Dialled hub: after some attempts in vain it asks the chain, and dials
   assertEquals(asked, 3 + 4 + 3, "after 5, 10, 20 and 40 s, then every minute");
 });
 
-Deno.test("Dialled hub: a chain that fails is said, and the attempts go on; a typed address is never left", async () => {
+Deno.test("Dialled orchestrator: a chain that fails is said, and the attempts go on; a typed address is never left", async () => {
   const failing = placeWith(() => Promise.reject(new Error("no endpoint answers")));
   await failing.attempt(5);
   assertEquals([failing.said, failing.dialled.length], [["problem no endpoint answers"], 5]);

@@ -1,6 +1,6 @@
 /**
  * The reference as a whole model: gradients through three stages and both codecs, causality, a split model against the whole
- * one, learning, and continuing from shown state with the same bits.
+ * one, learning, and continuing from opened parameters with the same bits.
  */
 
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";

@@ -40,7 +40,7 @@ Deno.test("Malformed records: each is counted and left out, moments before and a
     const history = new RunHistory(folder, { onRecord: ({ record }) => seen.push(record.type) });
     const span = await history.refresh();
     assertEquals([span.damaged, span.last], [types.length, last + types.length + 1]);
-    assert(!seen.includes("madeUp"), "nobody is told of what is no record");
+    assert(!seen.includes("madeUp"), "nobody is told of what is not a record");
     const past = openPast(history, folder);
     const moments: RunSnapshot[] = [];
     for (const at of [last, last + 3, span.last]) moments.push(JSON.parse((await past.at(at))!));

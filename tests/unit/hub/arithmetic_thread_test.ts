@@ -1,4 +1,4 @@
-/** The threads that compute merges for the hub: the same bits as on its own thread, and what happens when one is lost. */
+/** The threads that compute merges for the orchestrator: the same bits as on its own thread, and what happens when one is lost. */
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { ArithmeticThreads, ThreadLost } from "../../../cli/orchestrator/hub/arithmetic/arithmetic_thread.ts";
@@ -70,7 +70,7 @@ async function answers(arithmetic: VectorArithmetic, run: ReturnType<typeof runO
 }
 
 for (const payload of ["float32", "int8", "sparse"] as const) {
-  Deno.test(`Arithmetic threads: the same bits as on the hub's own thread (${payload})`, async () => {
+  Deno.test(`Arithmetic threads: the same bits as on the orchestrator's own thread (${payload})`, async () => {
     const run = runOf(payload);
     const threads = new ArithmeticThreads({ ...run, threads: 2, warn: (text) => assert(false, text) });
     try {
@@ -113,7 +113,7 @@ Deno.test("Arithmetic threads: a call that no message can carry ends alone", asy
   }
 });
 
-Deno.test("Arithmetic threads: a run whose threads are lost merges on the hub's own", async () => {
+Deno.test("Arithmetic threads: a run whose threads are lost merges on the orchestrator's own", async () => {
   let calls = 0;
   const lost: VectorArithmetic = {
     compute: () => (calls += 1, Promise.reject(new ThreadLost("in this test"))),

@@ -11,7 +11,7 @@ import { tinyConfig } from "../../support/tiny_model.ts";
 
 const identity = { run: "local", program: "test", config: "test" };
 
-Deno.test("Hub journal: a batch whose snapshot finds no room is in the file once, however often it is offered", () =>
+Deno.test("Orchestrator journal: a batch whose snapshot finds no room is in the file once, however often it is offered", () =>
   withMemoryFolder((folder) => {
     const config = tinyConfig();
     const layersOfStages = splitLayers(config);

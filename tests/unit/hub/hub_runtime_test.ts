@@ -1,4 +1,4 @@
-/** The hub's runtime over scripted edges: what the machine hears of the network, what becomes of its effects, how a run ends. */
+/** The orchestrator's runtime over scripted edges: what the machine hears of the network, what becomes of its effects, how a run ends. */
 
 import { assertEquals } from "@std/assert";
 import { badScale, noScale } from "../../../core/codec/wire.ts";
@@ -70,7 +70,7 @@ class World {
         scaleOf: (_, { bytes }) => ({ largest: bytes, rms: 1 }),
         apart: (_, [first, last]) => first === last ? 0 : 1,
         referee: ({ task }, contents, done) => {
-          log.push(`referee ${task} ${contents.length}`);
+          log.push(`arbiter ${task} ${contents.length}`);
           done({ type: "taskRefereed", task, found: null, detail: "" });
         },
         checkSignatures: (signed, done) => {
@@ -109,14 +109,14 @@ class World {
 const task = taskId({ microbatch: microbatchId(0), stage: stageIndex(0), direction: "forward", attempt: 1 });
 const result: NodeMessage = { type: "taskDone", task, losses: null, computeMs: 1 };
 
-Deno.test("Hub runtime: a journal begins before the first event, and an entry is kept before its effects", () => {
+Deno.test("Orchestrator runtime: a journal begins before the first event, and an entry is kept before its effects", () => {
   const { runtime, log, answer } = new World();
   answer.push({ type: "disconnect", node, fault: gone });
   runtime.start();
   assertEquals(log, ["begin", "step tick", "commit 1", "close notAdmitted"]);
 });
 
-Deno.test("Hub runtime: the machine hears who comes and goes, faults, and messages with their wires' scales", () => {
+Deno.test("Orchestrator runtime: the machine hears who comes and goes, faults, and messages with their wires' scales", () => {
   const { runtime, events, segments } = new World();
   runtime.take({ type: "peerConnected", peer: node, role: "miner", resumed: true, clock: null });
   assertEquals(runtime.isConnected(node), true);
@@ -133,7 +133,7 @@ Deno.test("Hub runtime: the machine hears who comes and goes, faults, and messag
   ]);
 });
 
-Deno.test("Hub runtime: a message's segments are held, and a wire is measured if its task is leased to the sender", () => {
+Deno.test("Orchestrator runtime: a message's segments are held, and a wire is measured if its task is leased to the sender", () => {
   const world = new World();
   openStep(world.state, 0);
   const item = world.state.work!.flows[0]!.items[0]!;
@@ -152,7 +152,7 @@ Deno.test("Hub runtime: a message's segments are held, and a wire is measured if
   assertEquals(world.segments.holders, 0);
 });
 
-Deno.test("Hub runtime: a message that cannot be sent is reported, unless its node has just left", () => {
+Deno.test("Orchestrator runtime: a message that cannot be sent is reported, unless its node has just left", () => {
   const world = new World();
   const send: OrchestratorEffect = {
     type: "send",
@@ -170,7 +170,7 @@ Deno.test("Hub runtime: a message that cannot be sent is reported, unless its no
   ]);
 });
 
-Deno.test("Hub runtime: work and comparisons come back as events of their own", () => {
+Deno.test("Orchestrator runtime: work and comparisons come back as events of their own", () => {
   const world = new World();
   world.receive(result);
   const of = { step: 1, microbatch: microbatchId(0), making: 1, stage: stageIndex(0) };
@@ -195,7 +195,7 @@ Deno.test("Hub runtime: work and comparisons come back as events of their own", 
   ]);
 });
 
-Deno.test("Hub runtime: a run that is over ends when the last node has left, or three seconds later", () => {
+Deno.test("Orchestrator runtime: a run that is over ends when the last node has left, or three seconds later", () => {
   for (const leaves of [true, false]) {
     const world = new World();
     world.runtime.take({ type: "peerConnected", peer: node, role: "miner", resumed: false, clock: null });

@@ -62,7 +62,7 @@ for (const end of ["close", "die"] as const) {
     }));
 }
 
-Deno.test("Journal: every opening has a higher epoch, one behind the file is no way back, one that is gone fences", () =>
+Deno.test("Journal: every opening has a higher epoch, one behind the file is not a way back, one that is gone fences", () =>
   withMemoryFolder(async (folder) => {
     const path = `${folder}/journal.db`;
     const epoch = () => Deno.readTextFileSync(epochPath(path)).trim();
@@ -121,7 +121,7 @@ Deno.test("Journal: taken over while a thread writes it, nothing is written to i
     assertEquals([await filesOf(path), await Deno.readTextFile(`${path}.mark`)], [before, mark]);
   }));
 
-Deno.test("Hub journal: a fenced one leaves its mark alone", () =>
+Deno.test("Orchestrator journal: a fenced one leaves its mark alone", () =>
   withMemoryFolder(async (folder) => {
     const path = `${folder}/journal.db`;
     const { journal } = HubJournal.open({ path, identity, maxBytes });

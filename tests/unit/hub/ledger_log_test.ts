@@ -91,7 +91,7 @@ Deno.test("Ledger: cut off at an older signature, with that as its head or with 
       assertEquals([wrong, isEnded, rounds], [null, false, 1]);
     }
     rewrite(folder, lines.slice(0, -1));
-    assertEquals((await verified(folder)).isEnded, false, "the hub's signature must follow");
+    assertEquals((await verified(folder)).isEnded, false, "the orchestrator's signature must follow");
   }));
 
 Deno.test("Ledger: a log whose lines are all gone is missed", () =>
@@ -149,7 +149,7 @@ Deno.test("Ledger: facts that nothing contradicts are found at the next signatur
     return lines.findIndex((line) => typeOf(line) === "signature") + 1;
   }));
 
-Deno.test("Ledger: a log without the hub's signatures, with new hashes, is found at its last scores", () =>
+Deno.test("Ledger: a log without the orchestrator's signatures, with new hashes, is found at its last scores", () =>
   wrongAfter((lines, folder) => {
     lines.splice(0, lines.length, ...lines.filter((line) => typeOf(line) !== "signature"));
     const at = lines.findIndex((line) => typeOf(line) === "verdict");
@@ -159,7 +159,7 @@ Deno.test("Ledger: a log without the hub's signatures, with new hashes, is found
     return lines.findLastIndex((line) => typeOf(line) === "scores") + 1;
   }));
 
-Deno.test("Ledger: a round that is added without the hub's key is found", () =>
+Deno.test("Ledger: a round that is added without the orchestrator's key is found", () =>
   wrongAfter((lines) => {
     const rounds = lines.flatMap((line, at) => typeOf(line) === "step" ? [at] : []);
     const [first] = rounds;

@@ -57,7 +57,7 @@ Deno.test("Ledger: a report may take back what is not due, and only that", () =>
       const [fromRound, why] of [
         [1, null],
         [5, null],
-        [0, new RegExp(`^round 5 may take back what is not due, from round 1 on: of ${right} it takes back round 0$`)],
+        [0, new RegExp(`^round 5 takes back the pay of ${right} from round 0 on, but all before round 1 has vested$`)],
       ] as const
     ) {
       Deno.removeSync(folder, { recursive: true });
@@ -89,7 +89,7 @@ Deno.test("Ledger: a log's next file carries on what is not due", () => {
   assertEquals(scoresEntry(ledgerOf(carriedState(after))).scores, [5 * 18, 3 * 9]);
 });
 
-Deno.test("Ledger: a hub without its journal whose log has lost lines that its head proves says so and goes on behind them", async () => {
+Deno.test("Ledger: an orchestrator without its journal whose log has lost lines that its head proves says so and goes on behind them", async () => {
   for (const left of [7, 0]) {
     await withMemoryFolder(async (folder) => {
       await write(folder, { to: 3 });
@@ -107,7 +107,7 @@ Deno.test("Ledger: a hub without its journal whose log has lost lines that its h
   }
 });
 
-Deno.test("Ledger: with its journal a hub writes the lost lines again, and has nothing to say", () =>
+Deno.test("Ledger: with its journal an orchestrator writes the lost lines again, and has nothing to say", () =>
   withMemoryFolder(async (folder) => {
     await write(folder, { to: 3 });
     rewrite(folder, linesIn(folder).slice(0, 7));
@@ -130,7 +130,7 @@ Deno.test("Ledger: a head of another run beside the log is named", () =>
     assertMatch(caveatsOf(found).join(), /head beside the log is of another run, other/);
   }));
 
-Deno.test("Ledger: who is expelled stays so from the line that says it, before any report does", () => {
+Deno.test("Ledger: who is banned stays so from the line that says it, before any report does", () => {
   const ledger = openLedger();
   for (const entry of entriesOf({ to: 1 })) assertEquals(takeEntry(ledger, entry), null);
   takeEntry(ledger, { type: "left", node: left, reason: "asked" });

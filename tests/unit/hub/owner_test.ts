@@ -85,7 +85,7 @@ Deno.test("Owner: strangers with wrong signatures use up the checks of their own
     assertEquals((await page(forged(), "theirs")).status, 401);
   }
   const fromTheirs = await page(signed(call({ action: "pause" })), "theirs");
-  assertMatch(await fromTheirs.text(), /too many were wrong/);
+  assertMatch(await fromTheirs.text(), /Too many signatures were wrong/);
   assertEquals((await page(signed(call({ action: "pause" })), "ours")).status, 200);
 });
 

@@ -128,7 +128,7 @@ Deno.test("Recovery: a journal that another process takes over while it is opene
       throw new JournalError("fenced", "Cannot write the journal as another process has taken over the run");
     };
     const error = await assertRejects(() => open(folder, true, { round: 0, step: 0 }, takenOver), UserError);
-    assertStringIncludes(error.next!, "the run goes on in the other one");
+    assertStringIncludes(error.next!, "the run continues in the other one");
     assertEquals(await Deno.readFile(`${folder}/journal.db`), before);
     assert(!await exists(`${folder}/put-aside-1-journal.db`));
   });

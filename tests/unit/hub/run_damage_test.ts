@@ -203,7 +203,7 @@ Deno.test("Damage: a journal lost before the first checkpoint begins the run aga
     const found = await reopen(folder, longRounds);
     assertEquals([found.round, found.step], [0, 0]);
     assertStringIncludes(found.warnings.join("\n"), "the run was at round 0, step 5");
-    assertStringIncludes(found.warnings.join("\n"), "resumes from step 0, as it had no checkpoint yet");
+    assertStringIncludes(found.warnings.join("\n"), "resumes from step 0: it had no checkpoint yet");
   }, { config: longRounds, until: { round: 0, step: 5 } });
 });
 

@@ -87,14 +87,14 @@ Deno.test("Listening: a resumed run that its nodes will not find says where they
 Deno.test("Listening: after a switch of TLS the old address is named as it was, and going back to it is not the advice", async () => {
   const saved = { ...savedAt("10.77.0.1", 9211), options: { "tls-cert": "/keys/cert.pem" } };
   const { stderr } = await said({ host: "10.77.0.1", port: 9211 }, saved);
-  assertMatch(stderr, /at wss:\/\/10\.77\.0\.1:9211, not at ws:\/\/10\.77\.0\.1:9211: start them again with the line/);
+  assertMatch(stderr, /at wss:\/\/10\.77\.0\.1:9211, not at ws:\/\/10\.77\.0\.1:9211: restart them with the line/);
   assertMatch((await said({ host: "0.0.0.0", port: 9211 }, saved)).stderr, /look for this run at wss:\/\/10\.77/);
 });
 
-Deno.test("Listening: nodes that follow the chain's announcement are no reason for a warning", async () => {
+Deno.test("Listening: nodes that follow the chain's announcement are not a reason for a warning", async () => {
   const { stdout, stderr } = await said({ port: 9212 }, savedAt("10.77.0.1", 9211), "finney");
   assertEquals(stderr, "");
-  assertMatch(stdout, /given an address look .* at ws:\/\/10\.77\.0\.1:9211, .* found it on the chain follow/);
+  assertMatch(stdout, /joined by address look .* at ws:\/\/10\.77\.0\.1:9211, .* found it on the chain follow/);
 });
 
 Deno.test("Listening: the lines to join with name a private chain, and the commands of both roles", async () => {

@@ -1,4 +1,4 @@
-/** Starts of an orchestrator on a run's folder: nothing is written behind another's journal, and a lost run is no silent new one. */
+/** Starts of an orchestrator on a run's folder: nothing is written behind another's journal, and a lost run is not a silent new one. */
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";

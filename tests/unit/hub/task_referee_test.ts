@@ -1,4 +1,4 @@
-/** The hub repeats a task with real numbers: right and wrong outputs, and what it cannot repeat. */
+/** The orchestrator repeats a task with real numbers: right and wrong outputs, and what it cannot repeat. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type RefereeTask, TaskReferee, type TaskRefereeOptions } from "../../../cli/orchestrator/hub/task_referee.ts";
@@ -57,7 +57,7 @@ const answerOf = (event: OrchestratorEvent) => {
   return event;
 };
 
-Deno.test("Task referee: an honest output is right to rounding, one of the wrong sign is far off", async () => {
+Deno.test("Task arbiter: an honest output is right to rounding, one of the wrong sign is far off", async () => {
   const { tokens, wire } = await made();
   const referee = refereeWith();
   const honest = answerOf(await referee.repeat(task, [tokens, wire])).found!;
@@ -67,7 +67,7 @@ Deno.test("Task referee: an honest output is right to rounding, one of the wrong
   assert(liar.innovationError > 1.5, JSON.stringify(liar));
 });
 
-Deno.test("Task referee: a stage that it cannot hold is repeated layer by layer, to the same result", async () => {
+Deno.test("Task arbiter: a stage that it cannot hold is repeated layer by layer, to the same result", async () => {
   const layered = tinyConfig({ model: { layers: 6 } });
   const layers = [2, 2, 2];
   const large = { config: layered, stages: stageSpecs(layered, layers), layersOfStages: layers };
@@ -92,7 +92,7 @@ Deno.test("Task referee: a stage that it cannot hold is repeated layer by layer,
   assertMatch(tooSmall.detail, /a layer of stage 0 is too large: it takes \d+ bytes, and at most 1000/);
 });
 
-Deno.test("Task referee: what it cannot repeat is an answer, never a failure of the run", async () => {
+Deno.test("Task arbiter: what it cannot repeat is an answer, never a failure of the run", async () => {
   const { tokens, wire } = await made();
   const why = async (referee: TaskReferee, work: RefereeTask, contents: readonly Uint8Array[]) => {
     const { found, detail } = answerOf(await referee.repeat(work, contents));
@@ -116,7 +116,7 @@ Deno.test("Task referee: what it cannot repeat is an answer, never a failure of 
   assertMatch(await why(closed, task, [tokens, wire]), /is ending/);
 });
 
-Deno.test("Task referee: a device that could not be opened, or has stopped, is opened again", async () => {
+Deno.test("Task arbiter: a device that could not be opened, or has stopped, is opened again", async () => {
   const { tokens, wire } = await made();
   const stopped = () => Promise.reject(new ComputeError("WorkerStopped", "out of memory"));
   const openings = [
@@ -131,7 +131,7 @@ Deno.test("Task referee: a device that could not be opened, or has stopped, is o
 });
 
 /**
- * Row 0 of a wire and its gradient as a head and a tail made them that want the replica between them expelled. The wire is so
+ * Row 0 of a wire and its gradient as a head and a tail made them that want the replica between them banned. The wire is so
  * large that the stage changes no value of the gradient by as much as a bfloat16 shows, but for one, which lies so near the
  * middle of two that the processor and the reference round it differently.
  */
@@ -140,7 +140,7 @@ const madeUp = {
   signs: [1, -1, -1, 1, 1, 1, -1, 1, 1, 1, -1, 1, -1, 1, 1, 1],
 };
 
-Deno.test("Task referee: wires made up so that honest devices round differently prove nothing against them", async () => {
+Deno.test("Task arbiter: wires made up so that honest devices round differently prove nothing against them", async () => {
   const iota = tinyConfig({ pipeline: { codec: "iota" } });
   const layers = splitLayers(iota);
   const specs = stageSpecs(iota, layers);
@@ -175,7 +175,7 @@ Deno.test("Task referee: wires made up so that honest devices round differently 
   assertEquals(judgeAsReferee(liar, iota.validate.tolerance), "madeUp", JSON.stringify(liar));
 });
 
-Deno.test("Task referee: a deep stage's float32 outputs of a huge wire, which hide what it adds, prove nothing against it", async () => {
+Deno.test("Task arbiter: a deep stage's float32 outputs of a huge wire, which hide what it adds, prove nothing against it", async () => {
   const deep = tinyConfig({ model: { layers: 96 } });
   const layers = splitLayers(deep);
   const specs = stageSpecs(deep, layers);

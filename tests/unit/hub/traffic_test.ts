@@ -1,4 +1,4 @@
-/** The hub's account of bytes: by node, direction and purpose, and by token at a boundary. */
+/** The orchestrator's account of bytes: by node, direction and purpose, and by token at a boundary. */
 
 import { assertEquals } from "@std/assert";
 import { blobHash, microbatchId, nodeId, stageIndex, taskId } from "../../../core/ids.ts";

@@ -14,7 +14,7 @@ import { recordLedger } from "../../support/ledger_folder.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
-Deno.test("Signed log: a file that is none is named by its first line, and a head of nonsense is no head", () =>
+Deno.test("Signed log: a file that is none is named by its first line, and a head of nonsense is not a head", () =>
   withScratchFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/ledger.jsonl`, "root:x:0\n");
     await Deno.writeTextFile(`${folder}/ledger.jsonl.head`, "null");

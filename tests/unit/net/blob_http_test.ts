@@ -165,7 +165,7 @@ Deno.test("HTTP blobs: after six attempts the error names the address and the ne
   });
   const message = await assertProblem(() => client.get(hashOf(patterned(1, 1))), "unreachable");
   assertEquals(attempts, 6);
-  assertStringIncludes(message, "Cannot reach http://hub after 6 attempts as connection refused; check");
+  assertStringIncludes(message, "Cannot reach http://hub after 6 attempts: connection refused; check");
 });
 
 Deno.test("HTTP blobs: a server that goes silent counts as a dropped connection", async () => {
@@ -186,7 +186,7 @@ Deno.test("HTTP blobs: a server that goes silent counts as a dropped connection"
   assertEquals(await download, bytes);
 });
 
-Deno.test("HTTP blobs: a hub that hands out other bytes is caught", async () => {
+Deno.test("HTTP blobs: an orchestrator that hands out other bytes is caught", async () => {
   const world = createWorld();
   const { hash } = await world.client().put(patterned(10_000, 1));
   const swap = (body: Uint8Array) => async (pass: Fetch, url: string, init: RequestInit) => {
@@ -249,8 +249,8 @@ Deno.test("HTTP blobs: strangers, other receivers, other keys, wrong clocks and 
   const stranger = testSigner(7);
   const refusals: [string, Parameters<BlobWorld["authorize"]>[0]][] = [
     ["has not joined", { signer: stranger }],
-    ["receiver must be", { receiver: stranger.address }],
-    ["signature must be by", { signer: { address: world.node.address, sign: stranger.sign } }],
+    ["its receiver is", { receiver: stranger.address }],
+    ["signature is not", { signer: { address: world.node.address, sign: stranger.sign } }],
   ];
   for (const [detail, options] of refusals) {
     const client = world.client({ authorize: world.authorize(options) });
@@ -264,7 +264,7 @@ Deno.test("HTTP blobs: strangers, other receivers, other keys, wrong clocks and 
   assertEquals((await request("PUT", headers)).status, 201);
   const replay = await request("PUT", headers);
   assertEquals(replay.status, 401);
-  assertStringIncludes((await replay.json()).detail, "nonce must be new");
+  assertStringIncludes((await replay.json()).detail, "nonce was already used");
   const early = world.authorize()({ method: "GET", target: path, bodyHash: emptyBodyHash });
   world.timers.advance(121_000);
   const late = await request("GET", early);
@@ -319,7 +319,7 @@ Deno.test("API: health, status, unknown paths, and failures that give nothing aw
   assertEquals(await (await world.app.request("/healthz")).text(), "ok");
   assertEquals(await (await world.app.request("/status")).json(), { run: "test" });
   const unknown = await world.app.request("/nothing");
-  assertEquals([unknown.status, (await unknown.json()).detail], [404, "Cannot find /nothing; try /status"]);
+  assertEquals([unknown.status, (await unknown.json()).detail], [404, "There is no page /nothing; try /status"]);
   const broken = { find: () => Promise.reject(new Error("secret path")) } as unknown as BlobStore;
   const failing = createWorld({ store: broken });
   const path = `/blobs/${"0".repeat(64)}`;

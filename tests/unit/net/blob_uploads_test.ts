@@ -1,5 +1,5 @@
 /**
- * Uploads in parts: arrived bytes stay when connection, hub or client break, within bounds, and are not a blob before
+ * Uploads in parts: arrived bytes stay when connection, orchestrator or client break, within bounds, and are not a blob before
  * the end.
  */
 
@@ -77,7 +77,7 @@ Deno.test("Uploads: what arrived of broken parts is told, each byte once, and th
     assertEquals(told, [...parts, ["received", 200_000, bytes.length]]);
   }));
 
-Deno.test("Uploads: a hub that restarts in the middle continues from its disk", () =>
+Deno.test("Uploads: an orchestrator that restarts in the middle continues from its disk", () =>
   withWorld(async (world) => {
     world.cuts = [null, 900_000];
     world.onWait = async () => {
@@ -109,7 +109,7 @@ Deno.test("Uploads: only part of a large stream is held, and it resumes after cu
     assertEquals(world.sentBytes, bytes.length);
   }));
 
-Deno.test("Uploads: a stream whose beginning the hub lost is an error with the next step", () =>
+Deno.test("Uploads: a stream whose beginning the orchestrator lost is an error with the next step", () =>
   withWorld(async (world) => {
     world.cuts = [null, 500];
     world.onWait = async () => {
@@ -119,7 +119,7 @@ Deno.test("Uploads: a stream whose beginning the hub lost is an error with the n
     };
     const client = world.client();
     const message = await assertProblem(() => client.put(streamOf(bytes), ref.hash), "unreachable");
-    assertStringIncludes(message, "lost its beginning; send it once more");
+    assertStringIncludes(message, "lost its beginning; send it again");
     assertEquals(await client.put(streamOf(bytes), ref.hash), ref);
   }));
 
@@ -150,7 +150,7 @@ Deno.test("Uploads: a wrong offset is answered with the right one, and nothing i
     assertEquals([response.status, response.headers.get("upload-offset")], [409, "1000"]);
     assertEquals(await response.json(), {
       code: "wrongOffset",
-      detail: "Cannot accept an upload as 'Upload-Offset' must be 1000: current value is 7",
+      detail: "'Upload-Offset' must be 1000, and is 7",
     });
   }));
 

@@ -1,4 +1,4 @@
-/** Clocks that differ: the comparison, and requests that a node with a wrong clock stamps in the hub's time. */
+/** Clocks that differ: the comparison, and requests that a node with a wrong clock stamps in the orchestrator's time. */
 
 import { assertEquals, assertMatch } from "@std/assert";
 import { compareClocks, HubTime, isAlike, isNoticeable } from "../../../net/auth/clocks.ts";
@@ -17,7 +17,7 @@ Deno.test("Clocks: a difference is known to half the time of the round trip", ()
   assertEquals(isAlike({ aheadMs: 180_000, errorMs: 0 }, { aheadMs: -180_000, errorMs: 0 }), false);
 });
 
-Deno.test("Clocks: requests of a node whose clock is wrong, or is set meanwhile, are accepted in the hub's time", () => {
+Deno.test("Clocks: requests of a node whose clock is wrong, or is set meanwhile, are accepted in the orchestrator's time", () => {
   const timers = new ManualTimers();
   const own = new SettableClock(timers);
   const hubTime = new HubTime(own);

@@ -82,8 +82,8 @@ Deno.test("Frame: a bare acknowledgement is 44 bytes", () => {
 Deno.test("Frame: each broken rule is named", () => {
   assertStringIncludes(problem(new Uint8Array(5)), "less than a prefix");
   assertStringIncludes(problem(changed(0, 0)), "begin with 'iota'");
-  assertStringIncludes(problem(changed(4, 0x0003_0002)), "layout must be 3: current value is 2");
-  assertStringIncludes(problem(changed(4, 0x0005_0003)), "'segments' must be at most 4: current value is 5");
+  assertStringIncludes(problem(changed(4, 0x0003_0002)), "its layout is 2, and this program reads 3");
+  assertStringIncludes(problem(changed(4, 0x0005_0003)), "'segments' must be at most 4, and is 5");
   assertStringIncludes(problem(changed(8, 10_001)), "'headerBytes' must be at most 10000");
   assertStringIncludes(problem(changed(8, 5_000)), "ends inside its header");
   assertStringIncludes(problem(changed(44, 90_000)), "ends inside segment 0");

@@ -113,7 +113,7 @@ Deno.test("Hello: what an eavesdropper sees does not contain the secret, and the
   assertEquals(judge(greet(next, { ticket: stolen }).hello, next).type, "unproven");
 });
 
-Deno.test("Hello: a ticket of another node, role, run, hub or key sends the node to sign", () => {
+Deno.test("Hello: a ticket of another node, role, run, orchestrator or key sends the node to sign", () => {
   const ticket = signedTicket();
   const next = challengeOf(hub);
   assertEquals(judge(greet(next, { seed: 2, ticket }).hello, next).type, "unproven", "node");
@@ -126,7 +126,7 @@ Deno.test("Hello: a ticket of another node, role, run, hub or key sends the node
   assertEquals(judge(greet(theirs, { ticket: forged }).hello, theirs, otherRun).type, "unproven", "run");
 });
 
-Deno.test("Hello: a node shows its ticket only to the hub and run that gave it", () => {
+Deno.test("Hello: a node shows its ticket only to the orchestrator and run that gave it", () => {
   const ticket = signedTicket();
   assertEquals(greet(challengeOf(hubSide({ seed: 201 })), { ticket }).hello.proof.type, "signature");
   assertEquals(greet(challengeOf(hubSide({ run: "other" })), { ticket }).hello.proof.type, "signature");
@@ -166,7 +166,7 @@ Deno.test("Hello: a recorded one by ticket answers no other challenge", () => {
   const next = challengeOf(hub);
   const verdict = judge(hello, next);
   assert(verdict.type === "refused");
-  assertStringIncludes(verdict.fault.detail, "it answers another one");
+  assertStringIncludes(verdict.fault.detail, "answers another connection's challenge");
   assertEquals(judge({ ...hello, hubNonce: next.nonce }, next).type, "unproven");
 });
 
@@ -191,7 +191,7 @@ Deno.test("Hello: a ticket does not admit", () => {
   assertEquals(asked, [hello.node]);
 });
 
-Deno.test("Hello: a hub that cannot open the ticket cannot answer it, nor with an old or reflected answer", () => {
+Deno.test("Hello: an orchestrator that cannot open the ticket cannot answer it, nor with an old or reflected answer", () => {
   const ticket = signedTicket();
   const [first, second] = [challengeOf(hub), challengeOf(hub)];
   const [recorded, greeting] = [greet(first, { ticket }), greet(second, { ticket })];
@@ -204,7 +204,7 @@ Deno.test("Hello: a hub that cannot open the ticket cannot answer it, nor with a
   refuse(accept);
   refuse({ ...accept, proof: { type: "ticket", mac: ticketProof(greeting.hello).mac } });
   const signed = greet(second);
-  refuse(answerTo(provenOf(judge(signed.hello, second)))); // signed by the hub, for another hello
+  refuse(answerTo(provenOf(judge(signed.hello, second)))); // signed by the orchestrator, for another hello
   const impostor = { hello: greeting.hello, secret: new LinkSecret(new Uint8Array(32)), share: null };
   refuse(answerTo(impostor));
 });
@@ -228,7 +228,7 @@ Deno.test("Hello: changing a public key or the ticket on the way breaks a signat
   assert(hello.proof.type === "signature" && other.hello.proof.type === "signature");
   const swapped = judge({ ...hello, proof: { ...hello.proof, share: other.hello.proof.share } }, next);
   assert(swapped.type === "refused");
-  assertStringIncludes(swapped.fault.detail, "signature must be by");
+  assertStringIncludes(swapped.fault.detail, "signature is not by");
   const accept = answerTo(provenOf(judge(hello, next)));
   const { proof } = accept;
   assert(proof.type === "signature");

@@ -1,4 +1,4 @@
-/** What strangers may cost a hub, in manual time and without sockets. */
+/** What strangers may cost an orchestrator, in manual time and without sockets. */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { parsed } from "../../../core/fault.ts";
@@ -120,7 +120,7 @@ Deno.test("Strangers: ten thousand bad hellos are one event a minute, and a numb
   assertEquals(report.counts, { total: 10_000, byCode: { malformedFrame: 5000, malformedMessage: 5000 } });
   assertMatch(
     report.text,
-    /^Refused connections: 5000 with an unreadable hello, 4999 with unreadable bytes \(10000 in all\); a node that/,
+    /^Refused connections: 5000 with an unreadable hello, 4999 with unreadable bytes \(10000 in all\); a refused node/,
   );
   assertEquals(world.hub.refusals, report.counts);
   world.timers.advance(10 * defaultNetLimits.refusalReportMs);

@@ -56,7 +56,7 @@ Deno.test("Message schema: the sentence names the message and the field", () => 
   const say = (header: unknown) => refusal(readNodeMessage, header);
   assertStringIncludes(
     say({ ...taskDone, task: "12.1.sideways.0" }),
-    "a taskDone as 'task' is invalid: must read like",
+    "a taskDone: 'task' is invalid: must read like",
   );
   assertStringIncludes(say({ ...taskDone, losses: [1, NaN] }), "'losses.1'");
   assertStringIncludes(say({ ...taskDone, computeMs: -1 }), "'computeMs'");
@@ -65,21 +65,21 @@ Deno.test("Message schema: the sentence names the message and the field", () => 
   assertStringIncludes(say({ ...join, adapter: "x".repeat(200) }), "'adapter'");
   assertStringIncludes(say({ ...join, extra: 1 }), "'extra'");
   assertStringIncludes(say({ type: "join", role: "miner", adapter: "x" }), "'previousStage'");
-  assertStringIncludes(say({ type: "welcome" }), "its type must be known: welcome");
+  assertStringIncludes(say({ type: "welcome" }), "unknown type welcome");
   for (const header of [null, 3, "join", [], {}, { type: 5 }, { type: "toString" }]) say(header);
 });
 
 Deno.test("Message schema: only messages with tensors may carry segments", () => {
   const one = [new Uint8Array(8)];
   assert(readNodeMessage(nodeSamples.taskDone, one).ok);
-  assertStringIncludes(refusal(readNodeMessage, nodeSamples.taskDone, [...one, ...one]), "at most 1 segments");
-  assertStringIncludes(refusal(readNodeMessage, nodeSamples.ready, one), "at most 0 segments");
+  assertStringIncludes(refusal(readNodeMessage, nodeSamples.taskDone, [...one, ...one]), "2 segments, and may have 1");
+  assertStringIncludes(refusal(readNodeMessage, nodeSamples.ready, one), "1 segments, and may have 0");
 });
 
 Deno.test("Message schema: a wrong configuration in welcome is refused in core's words", () => {
   const { welcome } = hubSamples;
   const config = { ...welcome.config, train: { ...welcome.config.train, steps: -1 } };
-  assertStringIncludes(refusal(readHubMessage, { ...welcome, config }), "Cannot use train.steps as it must be");
+  assertStringIncludes(refusal(readHubMessage, { ...welcome, config }), "train.steps must be");
 });
 
 Deno.test("Message schema: removing or twisting any field of any message is refused or equal, never thrown", () => {

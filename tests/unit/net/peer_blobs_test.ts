@@ -35,7 +35,7 @@ class PeerWorld {
     this.peer.trust({ run: "test", hub: hub.address });
   }
 
-  /** For the vectors that most tests hold; of the hub that the peer trusts, unless another one signs. */
+  /** For the vectors that most tests hold; of the orchestrator that the peer trusts, unless another one signs. */
   pass(terms: Partial<PassTerms> = {}, by = { run: "test", signer: hub }): string {
     const untilMs = this.timers.nowMs() + 60_000;
     const blobs = vectors.map((bytes) => refOf(bytes).hash);
@@ -58,7 +58,7 @@ class PeerWorld {
   }
 }
 
-Deno.test("Peer blobs: a node with the hub's pass that signs for this one can read, none can write", async () => {
+Deno.test("Peer blobs: a node with the orchestrator's pass that signs for this one can read, none can write", async () => {
   const world = new PeerWorld();
   const refs = await world.peer.hold(vectors);
   assertEquals(refs, vectors.map(refOf));
@@ -69,7 +69,7 @@ Deno.test("Peer blobs: a node with the hub's pass that signs for this one can re
   await assertProblem(() => client.put(varied(10, 3)), "missing");
   assertEquals(world.store.usage().blobs, 2);
   const elsewhere = world.client({ receiver: testSigner(201).address, seed: 3 });
-  assertStringIncludes(await assertProblem(() => elsewhere.get(refs[0]!.hash), "refused"), "receiver must be");
+  assertStringIncludes(await assertProblem(() => elsewhere.get(refs[0]!.hash), "refused"), "its receiver is");
   const path = `/blobs/${refs[0]!.hash}`;
   for (const part of ["", "/leaves", "/upload"]) {
     assertEquals((await world.peer.fetch(new Request(`http://peer${path}${part}`))).status, 401);
@@ -79,7 +79,7 @@ Deno.test("Peer blobs: a node with the hub's pass that signs for this one can re
   assertEquals(world.errors, []);
 });
 
-Deno.test("Peer blobs: a pass is valid only for its reader and blobs, until its expiry, from the node's own hub", async () => {
+Deno.test("Peer blobs: a pass is valid only for its reader and blobs, until its expiry, from the node's own orchestrator", async () => {
   const world = new PeerWorld();
   const [first, second] = await world.peer.hold(vectors);
   const other = testSigner(2).address;
@@ -88,7 +88,7 @@ Deno.test("Peer blobs: a pass is valid only for its reader and blobs, until its 
     "of another reader": world.pass({ reader: other }),
     "for another blob": world.pass({ blobs: [second!.hash] }),
     "of another run": world.pass({}, { run: "other", signer: hub }),
-    "by another hub": world.pass({}, { run: "test", signer: testSigner(7) }),
+    "by another orchestrator": world.pass({}, { run: "test", signer: testSigner(7) }),
     "of the past": world.pass({ untilMs: world.timers.nowMs() - limits.clockSkewMs - 1 }),
     "with more blobs than were signed": world.pass({ blobs: [second!.hash] })
       .replace(`.${second!.hash}`, `.${second!.hash}.${first!.hash}`),
@@ -97,7 +97,7 @@ Deno.test("Peer blobs: a pass is valid only for its reader and blobs, until its 
   for (const [name, pass] of Object.entries(wrong)) {
     world.timers.advance(200); // new nonces, and requests a second to make
     const reader = world.client({ pass });
-    assertStringIncludes(await assertProblem(() => reader.get(first!.hash), "refused"), "work must need it", name);
+    assertStringIncludes(await assertProblem(() => reader.get(first!.hash), "refused"), "work does not need it", name);
     await assertProblem(() => reader.leaves(first!.hash), "refused");
   }
   world.timers.advance(200);

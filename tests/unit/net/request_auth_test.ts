@@ -1,4 +1,4 @@
-/** Requests to a hub: proven by signature or by a ticket's secret, for one receiver, method, path and body, once. */
+/** Requests to an orchestrator: proven by signature or by a ticket's secret, for one receiver, method, path and body, once. */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";
@@ -74,7 +74,7 @@ Deno.test("Requests: a ticket proves one method, path and body, for its node, on
   assertEquals((await ask("PUT", put)).status, 201);
   const replay = await ask("PUT", put);
   assertEquals(replay.status, 401);
-  assertStringIncludes(replay.text, "nonce must be new");
+  assertStringIncludes(replay.text, "nonce was already used");
 
   const get = () => authorize({ method: "GET", target: path, bodyHash: emptyBodyHash });
   assertEquals((await ask("GET", get(), `${path}/leaves`)).status, 401, "another path");
@@ -135,14 +135,14 @@ class Gate {
 Deno.test("Requests: a signature is for one receiver, method, path and body, and for one time", () => {
   const world = new Gate();
   const headers = world.authorize();
-  assertStringIncludes(world.check(headers, { ...world.read, method: "HEAD" }), "signature must be by");
-  assertStringIncludes(world.check(headers, { ...world.read, target: `${path}?x=1` }), "signature must be by");
-  assertStringIncludes(world.check(headers, world.write), "signature must be by");
-  assertStringIncludes(world.check(world.authorize({ receiver: world.miner.address })), "receiver must be");
+  assertStringIncludes(world.check(headers, { ...world.read, method: "HEAD" }), "signature is not");
+  assertStringIncludes(world.check(headers, { ...world.read, target: `${path}?x=1` }), "signature is not");
+  assertStringIncludes(world.check(headers, world.write), "signature is not");
+  assertStringIncludes(world.check(world.authorize({ receiver: world.miner.address })), "its receiver is");
   const { "X-Bittensor-Receiver": _, ...toNobody } = headers;
-  assertStringIncludes(world.check(toNobody), "current value is none");
+  assertStringIncludes(world.check(toNobody), "its receiver is not named");
   assertEquals(world.check(headers), "", "what did not prove uses up no nonce");
-  assertStringIncludes(world.check(headers), "nonce must be new");
+  assertStringIncludes(world.check(headers), "nonce was already used");
 });
 
 Deno.test("Requests: wrong signatures are checked so often and no more, and tickets are taken meanwhile", () => {
@@ -189,7 +189,7 @@ Deno.test("Requests: clocks may differ by 'clockSkewMs' either way, and a nonce 
   assertEquals(world.check(ahead), "");
   assertStringIncludes(world.check(at(clockSkewMs + 1)), `at most ${clockSkewMs} ms in the future`);
   world.timers.advance(2 * clockSkewMs);
-  assertStringIncludes(world.check(ahead), "nonce must be new");
+  assertStringIncludes(world.check(ahead), "nonce was already used");
   world.timers.advance(1);
   assertStringIncludes(world.check(ahead), "in the past");
 });
@@ -206,7 +206,7 @@ Deno.test("Requests: strangers, late ones and floods cost no signature check, an
   for (const headers of nonces) assertEquals(world.check(headers), "");
   const { signaturesChecked } = world;
   assertStringIncludes(world.check(world.authorize({ seed: 5 })), "slow down");
-  assertStringIncludes(world.check(nonces[0]!), "nonce must be new");
+  assertStringIncludes(world.check(nonces[0]!), "nonce was already used");
   assertEquals(world.signaturesChecked, signaturesChecked);
   world.admitted.add(stranger.address);
   assertEquals(world.check(world.authorize({ signer: stranger, seed: 2 })), "", "the same nonce of another node");

@@ -21,7 +21,7 @@ Deno.test("Server: a taken port is named, with the next step", async () => {
     await assertRejects(
       () => listen({ ...quiet, port: first.port }),
       Error,
-      `Cannot listen on 127.0.0.1:${first.port} as the port is in use`,
+      `Cannot listen on 127.0.0.1:${first.port}: the port is in use`,
     );
   } finally {
     await first.close();

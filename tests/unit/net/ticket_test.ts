@@ -20,14 +20,14 @@ function openWorld() {
   return { timers, box, secret, ticket: box().seal({ node, role, secret }) };
 }
 
-Deno.test("Ticket: it opens for its node, with role and secret, also in the hub's next life", () => {
+Deno.test("Ticket: it opens for its node, with role and secret, also in the orchestrator's next life", () => {
   const { box, secret, ticket } = openWorld();
   const content = box({ random: countingRandom(99) }).open({ node, ticket });
   assertEquals(content?.role, role);
   assert(content?.secret.proves({ message, proof: secret.proofOf(message) }));
 });
 
-Deno.test("Ticket: it does not open for another node, run, hub or key", () => {
+Deno.test("Ticket: it does not open for another node, run, orchestrator or key", () => {
   const { box, ticket } = openWorld();
   assertEquals(box().open({ node: hub, ticket }), null);
   assertEquals(box({ run: "other" }).open({ node, ticket }), null);
@@ -49,7 +49,7 @@ Deno.test("Ticket: any flipped bit, missing or added byte closes it", () => {
   assertEquals(box().open({ node, ticket: `${ticket}00` }), null);
 });
 
-Deno.test("Ticket: it opens for ticketMs and not before it was made, whatever the hub's clock does", () => {
+Deno.test("Ticket: it opens for ticketMs and not before it was made, whatever the orchestrator's clock does", () => {
   const { box, timers, ticket } = openWorld();
   timers.advance(defaultNetLimits.ticketMs);
   assertNotEquals(box().open({ node, ticket }), null);

@@ -45,7 +45,7 @@ Deno.test("Blob access: without peers the store alone is asked", async () => {
   assertEquals(opened, []);
 });
 
-Deno.test("Blob access: peers serve, each opened once, and the hub rests", async () => {
+Deno.test("Blob access: peers serve, each opened once, and the orchestrator rests", async () => {
   const { blobs, stores, opened, signedFor } = await open(["http://a:1", "https://b"]);
   for (let time = 0; time < 2; time++) {
     assertEquals(await blobs.get(ref, { peers: [at("http://a:1/"), at("https://b/x?y"), at("http://a:1")] }), bytes);
@@ -56,7 +56,7 @@ Deno.test("Blob access: peers serve, each opened once, and the hub rests", async
   assertEquals(signedFor, ["5Peer", "5Peer", "5Other"]);
 });
 
-Deno.test("Blob access: lying and empty peers cost nothing but a report, the hub has the rest", async () => {
+Deno.test("Blob access: lying and empty peers cost nothing but a report, the orchestrator has the rest", async () => {
   const { blobs, problems } = await open(["http://liar"], ["http://liar"]);
   assertEquals(
     await blobs.get(ref, { peers: [at("http://empty"), at("http://liar"), at("file:///etc/passwd")] }),

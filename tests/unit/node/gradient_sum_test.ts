@@ -1,4 +1,4 @@
-/** Gradients added up by a validator and by the hub, with real numbers: as a miner's own, in parts or at once. */
+/** Gradients added up by a validator and by the orchestrator, with real numbers: as a miner's own, in parts or at once. */
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { TaskReferee } from "../../../cli/orchestrator/hub/task_referee.ts";
@@ -104,7 +104,7 @@ Deno.test("Gradient sum: a part does not go on where other work or another stage
   host.close();
 });
 
-Deno.test("Gradient sum: the hub adds up all of it at once, and what it cannot is an answer", async () => {
+Deno.test("Gradient sum: the orchestrator adds up all of it at once, and what it cannot is an answer", async () => {
   const openReferee = () => Promise.resolve(referenceHost());
   const referee = new TaskReferee({ config, stages, layersOfStages, blobs, openReferee });
   const { direction, pairs } = tasksOf(1, 3);

@@ -10,7 +10,7 @@ const [first, second] = [testSigner(1).address, testSigner(2).address];
 const socket = "wss://run.example:443/a b";
 const nothing: Pinned = { hub: null, run: null };
 
-Deno.test("Hub pin: the first contact is remembered for its address, in the data folder", async () => {
+Deno.test("Pinned orchestrator: the first contact is remembered for its address, in the data folder", async () => {
   await withScratchFolder(async (folder) => {
     const pinned = async (at = socket, typed = nothing) => {
       const { hub, run } = await HubPin.open({ folder, socket: at }, typed);
@@ -20,10 +20,14 @@ Deno.test("Hub pin: the first contact is remembered for its address, in the data
     const pin = await HubPin.open({ folder, socket }, nothing);
     await pin.met({ hub: first, run: "one" });
     assertEquals({ hub: pin.hub, run: pin.run }, { hub: first, run: null });
-    assertEquals(await pinned(), { hub: first, run: null }, "the hub may begin another run");
+    assertEquals(await pinned(), { hub: first, run: null }, "the orchestrator may begin another run");
     assertEquals(await pinned("ws://elsewhere"), nothing);
     assertEquals(await pinned(socket, { hub: first, run: null }), { hub: first, run: null });
-    assertEquals(await pinned(socket, { hub: second, run: null }), { hub: second, run: null }, "another hub's runs");
+    assertEquals(
+      await pinned(socket, { hub: second, run: null }),
+      { hub: second, run: null },
+      "another orchestrator's runs",
+    );
     assertEquals(await pinned(socket, { hub: null, run: "two" }), { hub: first, run: "two" });
     await (await HubPin.open({ folder, socket }, { hub: second, run: null })).met({ hub: second, run: "two" });
     assertEquals(await pinned(), { hub: second, run: null });
@@ -34,7 +38,7 @@ Deno.test("Hub pin: the first contact is remembered for its address, in the data
   });
 });
 
-Deno.test("Hub pin: at a loopback address another orchestrator replaces the remembered one, with a warning", async () => {
+Deno.test("Pinned orchestrator: at a loopback address another orchestrator replaces the remembered one, with a warning", async () => {
   await withScratchFolder(async (folder) => {
     for (const local of ["ws://127.0.0.1:9009", "ws://[::1]:9009", "ws://localhost:9009"]) {
       const open = (typed = nothing) => HubPin.open({ folder, socket: local }, typed);
@@ -63,7 +67,7 @@ Deno.test("Hub pin: at a loopback address another orchestrator replaces the reme
   });
 });
 
-Deno.test("Hub pin: a mismatch names the file that remembers, unless it was typed", async () => {
+Deno.test("Pinned orchestrator: a mismatch names the file that remembers, unless it was typed", async () => {
   await withScratchFolder(async (folder) => {
     await (await HubPin.open({ folder, socket }, nothing)).met({ hub: first, run: "one" });
     const file = async (typed: Pinned, found: { hub: typeof first; run: string }) =>
@@ -76,7 +80,7 @@ Deno.test("Hub pin: a mismatch names the file that remembers, unless it was type
   });
 });
 
-Deno.test("Hub pin: --hub must be an address; a node can read the join line's options", () => {
+Deno.test("Pinned orchestrator: --hub must be an address; a node can read the join line's options", () => {
   const options = (values: Readonly<Record<string, string>>) =>
     ({ text: (name: string) => values[name] }) as unknown as Parameters<typeof typedPin>[0];
   assertEquals(typedPin(options({})), nothing);

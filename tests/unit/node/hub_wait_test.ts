@@ -32,7 +32,7 @@ Deno.test("Waiting: the first failure is said, then one line after twice the tim
   assertEquals(said, [0, 15, 30, 60, 120, 240, 480, 960, 1860, 2760]);
 });
 
-Deno.test("Waiting: another reason is said at once, but a hub that always has another one fills no log", () => {
+Deno.test("Waiting: another reason is said at once, but an orchestrator that always has another one fills no log", () => {
   const wait = new HubWait({ giveUpAfterMs: null, nowMs: 0 });
   const reasonAt = (ms: number) => ms < 61_000 ? "nobody there" : "still being read; try again";
   assertEquals(saidAt(wait, { untilMs: 2 * minuteMs, everyMs: 3_000, reasonAt }), [0, 15, 30, 60, 63]);

@@ -30,7 +30,7 @@ Deno.test("Idle: a wait is said after a minute, then each time it has doubled, a
   assertEquals(lines, ["busy after 200"]);
 });
 
-Deno.test("Idle: work under way is no idleness, however long it takes, nor is a short pause worth a line", async () => {
+Deno.test("Idle: work under way is not idleness, however long it takes, nor is a short pause worth a line", async () => {
   const { timers, lines, watch } = open();
   const long = Promise.withResolvers<void>();
   const working = watch.during(() => long.promise);

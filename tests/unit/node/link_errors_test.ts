@@ -45,15 +45,15 @@ Deno.test("Link errors: another orchestrator than the remembered one is refused 
   );
 });
 
-Deno.test("Link errors: a typed hub is not a remembered one", () => {
+Deno.test("Link errors: a typed orchestrator is not a remembered one", () => {
   const { message, next } = refusal(null);
-  assertMatch(message, new RegExp(`must be ${wanted}: current value is ${other}$`));
+  assertMatch(message, new RegExp(`address is ${other}, not the expected ${wanted}$`));
   assertMatch(next ?? "", /the invite that it prints/);
 });
 
 Deno.test("Link errors: a run that was named and is not served leads to the one that is, with this node's wallet", () => {
   const found = { hub: other, run: "two" };
-  const detail = "Cannot join as the run must be 'one': this orchestrator serves 'two'";
+  const detail = "This orchestrator serves run 'two', not 'one'";
   const { message, next } = refusedError({
     ...{ url, role: "miner", fault: fault("unauthenticated", detail), found, rememberedIn: null, isOtherRun: true },
     wallet: { ...wallet, hotkey: "second" },

@@ -1,4 +1,4 @@
-/** What a miner reports about its place in the subnet, and which nodes a hub admits by the subnet's list. */
+/** What a miner reports about its place in the subnet, and which nodes an orchestrator admits by the subnet's list. */
 
 import { assertEquals, assertMatch } from "@std/assert";
 import type { Chain, Head, Metagraph, Neuron, SubnetParameters } from "../../../chain/chain.ts";

@@ -212,7 +212,7 @@ topHalfTest(
         { ...place, vectors: [["momentum", table.length] as const, ...vectors.slice(1)] },
       ];
       for (const other of others) assert(await folder.load(other) === null);
-      assertEquals(warnings, [], "a state that is not needed is no damage");
+      assertEquals(warnings, [], "a state that is not needed is not damage");
       const path = `${scratch}/optimizer.bin`;
       const whole = await Deno.readFile(path);
       const spoilt = whole.slice();

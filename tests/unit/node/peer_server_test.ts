@@ -55,7 +55,7 @@ Deno.test("Peer server: a newcomer copies a stage from a peer although the orche
     await assertRejects(() => blobs.get(ref)); // without the peer
     const terms = { reader: by.signer.address, blobs: [ref.hash], untilMs: systemTimers.nowMs() + 60_000 };
     const from = [{ node: self, url: peer.url, pass: createPass(terms, { run: "local", signer: hub }) }];
-    await assertRejects(() => blobs.get(ref, { peers: from })); // it does not know its hub yet
+    await assertRejects(() => blobs.get(ref, { peers: from })); // it does not know its orchestrator yet
     peer.trust({ run: "local", hub: hub.address });
     problems.length = 0;
     assertEquals(await blobs.get(ref, { peers: from }), vector);

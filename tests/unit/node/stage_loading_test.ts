@@ -111,7 +111,7 @@ Deno.test("Loading a stage: a quick one says nothing", async () => {
   assertEquals(said, []);
 });
 
-Deno.test("Loading a stage: the miner tells its owner and the hub, but not of a load that is not wanted any more", () => {
+Deno.test("Loading a stage: the miner tells its owner and the orchestrator, but not of a load that is not wanted any more", () => {
   const state = openMiner({ adapter: "none", previousStage: null });
   const hear = (message: HubMessage): MinerEffect[] =>
     miner.step(state, { type: "messageReceived", message, segments: [] }, 0);

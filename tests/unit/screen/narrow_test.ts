@@ -42,7 +42,7 @@ Deno.test("Screen: a run that was stopped is not called finished", () => {
   }
 });
 
-Deno.test("Screen: a result that came late is explained, and is no warning", () => {
+Deno.test("Screen: a result that came late is explained, and is not a warning", () => {
   const detail = "1110.2.turnaround.1 was given to another or its step has closed";
   const seen = { type: "faultSeen", node: nodeId("5Grwva1"), detail } as const;
   const late = newsLine({ ...seen, code: "staleResult" });

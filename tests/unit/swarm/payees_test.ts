@@ -19,7 +19,7 @@ Deno.test("Payees: a node that an epoch met before its start enrolled it is list
   assertEquals(payees.enrolled.length, 2, "miner-10 of the earlier start is not of this one");
 });
 
-Deno.test("Payees: a guest that turns out to be a node of the swarm is no guest any more", () => {
+Deno.test("Payees: a guest that turns out to be a node of the swarm is not a guest any more", () => {
   const payees = new Payees([]);
   payees.note(neuron(miner(3)));
   assertEquals(namesOf(payees), ["guest key-3"]);

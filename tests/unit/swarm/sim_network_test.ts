@@ -64,7 +64,7 @@ Deno.test("Segments: holding without bytes, each as often as it is named, is tol
   assert(!holdsExactly(held, [wire, other, other]) && !holdsExactly(held, [wire, other]) && !holdsExactly(held, []));
 });
 
-/** A node and a hub that record what they receive; the node numbers what it sends. */
+/** A node and an orchestrator that record what they receive; the node numbers what it sends. */
 function openPair(sessionKeepMs: number) {
   const queue = new EventQueue();
   const network = new Network({ queue, seed: 7, sessionKeepMs });

@@ -37,7 +37,7 @@ Deno.test("Swarm: Ctrl-C before anything is started ends with the summary of a r
     assertMatch(stderr, /Stopped before any process was started/);
   }));
 
-Deno.test("Swarm: Ctrl-C of a person at the terminal is no failure, nor is SIGTERM", () =>
+Deno.test("Swarm: Ctrl-C of a person at the terminal is not a failure, nor is SIGTERM", () =>
   withScratchFolder(async (folder) => {
     const words = `swarm --data ${folder}/run --size toy --device cpu --threads 1 --chain none`.split(" ");
     const pressed = new InterruptedHost({ terminal: { columns: 100, rows: 40 } });

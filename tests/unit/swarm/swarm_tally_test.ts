@@ -133,7 +133,7 @@ Deno.test("Swarm tally: hashes agree only once something was merged, and a resum
   assertEquals([stageHashesAgree, resumedAtStep], [true, 40]);
 });
 
-Deno.test("Swarm tally: a task's verdict and that of its gradient are two, and a run that rewinds at first resumes there", () => {
+Deno.test("Swarm tally: a task's verdict and that of its gradient are two, and a run that rollbacks at first resumes there", () => {
   const tally = new SwarmTally();
   tally.begin(5);
   const rewound = (toStep: number): RunRecord => ({ type: "rewound", step: 5, toStep, tokens: 20 });

@@ -16,7 +16,7 @@ Deno.test("Grafana: every query names a metric of the table, and a rate one that
     assert(names.length > 0, expr);
     for (const name of names) {
       const metric = metrics.get(name.replace(/_(sum|count)$/, ""));
-      assert(metric !== undefined, `${name} is no metric`);
+      assert(metric !== undefined, `${name} is not a metric`);
       assertEquals(expr.includes(`rate(${name}[`), metric.type !== "gauge", expr);
     }
   }

@@ -1,4 +1,4 @@
-/** The hub's traces: how many microbatches of a step have one, and that every span ends, whatever becomes of the step. */
+/** The orchestrator's traces: how many microbatches of a step have one, and that every span ends, whatever becomes of the step. */
 
 import { assertEquals } from "@std/assert";
 import type { Span, Tracer } from "@opentelemetry/api";
@@ -57,7 +57,7 @@ Deno.test("Traces: a lease ends with its result or when it is released, and all 
   }
 });
 
-Deno.test("Traces: a message that is no task, and one beyond the sixteenth microbatch, are sent as they are", () => {
+Deno.test("Traces: a message that is not a task, and one beyond the sixteenth microbatch, are sent as they are", () => {
   const { traces } = traced();
   const message = { type: "cancelTasks", tasks: [] } as const;
   assertEquals(traces.named(message, node), message);

@@ -128,7 +128,7 @@ Deno.test("Dots of microbatches: side by side in their lane, never outside their
   }
 });
 
-Deno.test("Columns: neighbouring steps are averaged where there are more than fit, and gaps are no zeros", () => {
+Deno.test("Columns: neighbouring steps are averaged where there are more than fit, and gaps are not zeros", () => {
   assertEquals(columnsOf([[1, 3, null, 5], [0, 0, null, null]], 2), { width: 2, columns: [[2, 0], [5, null]] });
   assertEquals(columnsOf([[], []], 2), { width: 1, columns: [] });
 });

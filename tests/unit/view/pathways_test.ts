@@ -69,7 +69,7 @@ Deno.test("Pathways: of many microbatches some are followed, evenly over the ste
   }
 });
 
-Deno.test("Pathways: records without times, or with impossible ones, are no tasks of a pathway", () => {
+Deno.test("Pathways: records without times, or with impossible ones, are not tasks of a pathway", () => {
   const view = openedView();
   const { sentMs: _, ...older } = finished({ microbatch: 0 });
   for (

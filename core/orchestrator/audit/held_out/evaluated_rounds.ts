@@ -1,8 +1,9 @@
 /**
- * What the held-out loss of a round means for the run: a new good round, or a jump that calls for going back (retake.ts).
+ * The consequence of a round's held-out loss for the run: a new good round, or a jump that calls for a rollback
+ * (retake.ts).
  *
- * Also owns the hub's own measure of a round's parameters: the loss of the round's first step, whose text is as new to them as
- * the held-out text. It is the median over microbatches, so a few lying tails do not move it.
+ * Also owns the orchestrator's own measure of a round's parameters: the loss of the round's first step, whose text is
+ * as new to them as the held-out text. It is the median over microbatches, so a few dishonest tails do not move it.
  */
 
 import { lowerMedian } from "../../../lower_median.ts";
@@ -21,7 +22,7 @@ export function noteFirstLoss({ round, firstLosses }: OrchestratorState, losses:
   firstLosses.delete(round - lossesKept);
 }
 
-/** The training loss of a round's parameters. Infinity if nobody can compute with them; null if not known yet. */
+/** The training loss of a round's parameters. Infinity: nobody can compute with them; null: not known yet. */
 export function trainedLoss(state: OrchestratorState, round: number): number | null {
   const { config, facts, firstLosses, phase, reloads } = state;
   const known = firstLosses.get(round);
@@ -32,8 +33,8 @@ export function trainedLoss(state: OrchestratorState, round: number): number | n
 }
 
 /**
- * The open round's first step, or that nobody can compute with its parameters, tells of a merge that did harm: of the last one,
- * or of some since the last good round that each did a little, or whose evaluation nobody had time for.
+ * Whether the open round's first step reveals a harmful merge, or nobody can compute with its parameters. The harm may
+ * come from the last merge, or from several since the last good round that each did a little or were not evaluated.
  */
 export function isWorse(state: OrchestratorState): boolean {
   const { good, round } = state;
@@ -43,18 +44,21 @@ export function isWorse(state: OrchestratorState): boolean {
   return before.some((each) => each !== null && isFarAbove(loss, each));
 }
 
-/** A round newer than the last good one, with which training found nothing wrong. */
+/** A round newer than the last good one, in which training found nothing wrong. */
 export function isLikeGood(state: OrchestratorState, round: number): boolean {
   const { good } = state;
   const loss = trainedLoss(state, round);
   return good !== null && round > good.sources.round && loss !== null && !isFarAbove(loss, good.loss);
 }
 
-/** Whether the parameters of an older round than the one in use are kept, as training has yet to test its successor's. */
+/** Whether an older round's parameters are kept because training has not yet tested its successor's. */
 export const awaitsTest = ({ round, firstLosses }: OrchestratorState, older: number): boolean =>
   older === round - 1 && !firstLosses.has(round);
 
-/** Whether a loss reported by two validators needs a third: the run would go back, or the training loss differs. */
+/**
+ * Whether a loss reported by two validators needs a third: it would cause a rollback, or differs from the training
+ * loss.
+ */
 export function isDoubtful(state: OrchestratorState, { round, loss }: { round: number; loss: number }): boolean {
   const { good } = state;
   const trained = trainedLoss(state, round);
@@ -62,7 +66,7 @@ export function isDoubtful(state: OrchestratorState, { round, loss }: { round: n
     (trained !== null && (isFarAbove(loss, trained) || isFarAbove(trained, loss)));
 }
 
-/** What a settled evaluation means for the run. Called once for each round. */
+/** Acts on a settled evaluation. Called once for each round. */
 export function noteEvaluation(
   state: OrchestratorState,
   { round, loss, validators }: { round: number; loss: number; validators: number },
@@ -74,7 +78,7 @@ export function noteEvaluation(
   const found: GoodRound = { sources: evaluated, step, loss, isRetaken: false };
   if (good === null || !isFarAbove(loss, good.loss)) {
     if (!Number.isFinite(loss)) return [warning(`The held-out loss of round ${round} is not finite`)];
-    // To go back to: nothing may be left of harm that came before the jump.
+    // Only kept for a rollback: nothing of the harm may have happened before the jump.
     if (good !== null && loss > good.loss && round < state.round && isWorse(state)) return [];
     state.good = found;
     for (const old of state.firstSteps.keys()) if (old < round) state.firstSteps.delete(old);
@@ -86,10 +90,11 @@ export function noteEvaluation(
     state.retakeBecause = rise;
     return [];
   }
-  // Until a round is no worse than the last one, going back does not help; repeated claims of a jump must not hold up the run.
+  // A rollback does not help until a round is no worse than the last one; repeated claims of a jump must not hold up
+  // the run.
   if (Number.isFinite(loss)) state.good = { ...found, isRetaken: good.isRetaken };
   const why = validators < 2 ? "only one validator says so" : "repeating the round did not help";
-  return [warning(`${rise}; the run continues, as ${why}`)];
+  return [warning(`${rise}; the run continues, because ${why}`)];
 }
 
 const warning = (text: string): OrchestratorEffect => record({ type: "warning", text });

@@ -1,11 +1,12 @@
 /**
  * How the run decides among validators' evaluations of a round's parameters.
  *
- * Where there are two validators or more, two evaluate each round, on the same held-out text with the same parameters. When
- * they agree, that is the round's loss, unless it is out of the ordinary: then a third is asked too, as when they do not agree.
- * Two against one is not decided by number. The run believes the side nearer to the training loss of the same parameters,
- * waiting for the round's first step if need be; if that is the single one, the run reports all and believes none. A single
- * validator is believed as it is; one of several whose answer came too late for a second one is not. A non-finite result is an evaluation like any other.
+ * If there are two validators or more, two evaluate each round, on the same held-out text with the same parameters. If
+ * they agree, that is the round's loss, unless it is out of the ordinary: then a third is asked, as when they disagree.
+ * Two against one is not decided by majority. The run believes the side nearer to the training loss of the same
+ * parameters, waiting for the round's first step if necessary; if that is the single one, the run reports all and
+ * believes none. A run with one validator believes it; with several, an answer too late for a second opinion is not
+ * believed. A non-finite result is an evaluation like any other.
  */
 
 import { fault } from "../../../fault.ts";
@@ -61,13 +62,13 @@ function onAnswer(
   return settleEvaluation(state, request);
 }
 
-/** Settles an evaluation that the end of the run cuts off: an answer that came too late to be checked is said, not believed. */
+/** Settles an evaluation cut off by the end of the run: an answer too late to be checked is reported, not believed. */
 export function endEvaluation(state: OrchestratorState, request: EvaluateRequest): OrchestratorEffect[] {
   const { proven, silent } = state.audit;
   const mayAnswer = (node: NodeId) => proven.has(node) && !silent.has(node) && !request.tried.includes(node);
   const isUnchecked = request.answers.length === 1 && [...state.validators].some(mayAnswer);
   if (!isUnchecked) return settleEvaluation(state, request);
-  return dispute(state, { request, why: "; the run ended before another validator could say" });
+  return dispute(state, { request, why: "; the run ended before another validator answered" });
 }
 
 /** Whether an evaluation of the round is not yet settled. */
@@ -76,7 +77,7 @@ export function isBeingEvaluated({ audit: { queue, running, disputes } }: Orches
   return roundsOf(open).includes(round);
 }
 
-/** Rounds of which somebody may soon say the loss: a validator that let a deadline pass is not waited for. */
+/** Rounds whose loss may soon be reported: validators that missed a deadline are not waited for. */
 export function awaitedEvaluations({ audit: { queue, running, silent }, validators }: OrchestratorState): number[] {
   const open = [
     ...queuedAudits(queue).filter(({ tried }) =>
@@ -87,7 +88,7 @@ export function awaitedEvaluations({ audit: { queue, running, silent }, validato
   return roundsOf(open);
 }
 
-/** Of the evaluations among these. */
+/** The rounds of the evaluations among these. */
 const roundsOf = (requests: readonly AuditRequest[]): number[] =>
   requests.flatMap((request) => request.type === "evaluate" && !request.isProbe ? [request.round] : []);
 
@@ -133,8 +134,8 @@ function nameOthers(
   return others.map(({ validator, loss }) => {
     const { code, detail } = fault(
       "badNumbers",
-      `Cannot accept the held-out loss of round ${round} as two other validators say ${lossText(agreed)}: ` +
-        `this one says ${lossText(loss)}`,
+      `Two other validators found a held-out loss of ${lossText(agreed)} for round ${round}; ` +
+        `this one reports ${lossText(loss)}`,
     );
     return record({ type: "faultSeen", node: validator, code, detail });
   });
@@ -174,7 +175,7 @@ export function settleDisputes(state: OrchestratorState): OrchestratorEffect[] {
   const { disputes } = state.audit;
   if (disputes.length === 0) return [];
   return disputes.splice(0).flatMap((request) => {
-    const isOver = request.round < state.round && trainedLoss(state, request.round) === null; // the run went back
+    const isOver = request.round < state.round && trainedLoss(state, request.round) === null; // the run rolled back
     return isOver ? dispute(state, { request, why: "" }) : settleEvaluation(state, request);
   });
 }

@@ -1,14 +1,15 @@
 /**
- * Trials: what each payload of a drawn stage does to the held-out loss by itself, which decides the share of its miner's pay.
+ * Leave-one-in evaluations: the effect of each payload of a drawn stage on the held-out loss by itself, which decides
+ * its miner's share of pay.
  *
- * When a round has been merged, stages are drawn from its secret key, as often as fits their share of all computing, and a few
- * payloads of each. The hub lays out, for each, the
- * parameters that it alone leads to from the round's start; validators evaluate the model with these in the stage's place, and
- * once without. They are not told whose they are. Two must say the same, or the only one there is; otherwise the trial is void.
- * The share (core/score/payload_quality.ts) holds until the miner's payloads are tried again, and recovers meanwhile.
+ * When a round has been merged, stages are sampled from its secret key, as often as fits their share of all computing,
+ * and a few payloads of each. For each, the orchestrator computes the candidate parameters to which it alone leads from
+ * the round's start; validators evaluate the model with these in the stage, and once without. They are not told whose
+ * they are. Two must agree, or the only one there is; otherwise the evaluation is void. The share
+ * (core/score/payload_quality.ts) holds until the miner's payloads are evaluated again, and recovers meanwhile.
  *
- * Owns the trials and the shares. Invariant: an end that no validator was asked for counts as open in its round, later its request does (audit_state.ts). Out of
- * scope: which validator is asked.
+ * Owns the evaluations and the shares. Invariant: a candidate that no validator was asked for counts as open in its
+ * round, later its request does (audit_state.ts). Out of scope: which validator is asked.
  */
 
 import { present } from "../../../assert.ts";
@@ -38,11 +39,11 @@ import {
 
 const wanted = 2; // equal answers
 const mostAnswers = 3;
-const fineness = 2 ** 24; // of the draw
+const fineness = 2 ** 24; // of the random number
 const fewest = 2; // payloads of a stage that can be compared
 const most = 4; // of them: an evaluation takes a validator as long as a few tasks take a miner
 
-/** Begins the trials of the round that has just been merged, with the parameters that it began with. */
+/** Begins the evaluations of the round that has just been merged, with the parameters that it began with. */
 export function drawTrials(state: OrchestratorState, stages: readonly StageMerge[]): OrchestratorEffect[] {
   const { audit, round, sources, config: { validate } } = state;
   for (const old of audit.trials.filter((trial) => trial.round < round - 1)) drop(state, old);
@@ -58,8 +59,8 @@ export function drawTrials(state: OrchestratorState, stages: readonly StageMerge
 }
 
 /**
- * So that trials take no more than their share of the round's FLOPs, on average: short rounds have few trials. Both sides are
- * counted in forwards of the whole model over a microbatch, of which a microbatch of training is worth three.
+ * The probability at which evaluations take their share of the round's FLOPs, on average: short rounds have few. Both
+ * sides are counted in forwards of the whole model over a microbatch, of which a microbatch of training is worth three.
  */
 function chanceOfTrial(
   { step, roundFirstStep, validators, config: { train, validate } }: OrchestratorState,
@@ -71,7 +72,7 @@ function chanceOfTrial(
   return validate.trialShare * trained / (cost * validate.trialsPerRound);
 }
 
-/** Payloads of whole rounds: whoever took fewer steps gains less, and is paid less already. */
+/** Payloads of whole rounds: a miner that took fewer steps gains less, and is paid less already. */
 const comparable = ({ payloads, whole }: StageMerge) => [...payloads].filter(([node]) => whole.has(node));
 
 function begin(state: OrchestratorState, merge: StageMerge): OrchestratorEffect[] {
@@ -92,7 +93,7 @@ function begin(state: OrchestratorState, merge: StageMerge): OrchestratorEffect[
   });
 }
 
-/** The parameters that a payload leads to are stored, or its slices were lost. */
+/** The candidate parameters of a payload are stored, or its slices were lost. */
 export function onEndLaid(
   state: OrchestratorState,
   { round, stage, node, parameters }: Omit<Extract<OrchestratorEvent, { type: "endLaid" }>, "type">,
@@ -114,7 +115,9 @@ export function onEndLaid(
   return freed;
 }
 
-/** The next model of a trial waits for a validator, if one is free and nothing else does: trials delay no audit. */
+/**
+ * Queues the next model of an evaluation, if a validator is free and nothing else waits, so that it delays no audit.
+ */
 export function offerTrials(state: OrchestratorState): void {
   const { audit } = state;
   if (audit.trials.length === 0 || audit.queue.size > 0 || freeValidators(audit).asked.length === 0) return;
@@ -129,7 +132,7 @@ export function offerTrials(state: OrchestratorState): void {
   }
 }
 
-/** Whether nobody has been asked for it. */
+/** Whether no validator has been asked for it. */
 export const isWaiting = ({ isAsked, loss }: TriedEnd): boolean => !isAsked && loss === null;
 
 const trialOf = (
@@ -137,7 +140,7 @@ const trialOf = (
   { round, stage }: { round: number; stage: StageIndex },
 ): PayloadTrial | null => audit.trials.find((trial) => trial.round === round && trial.stage === stage) ?? null;
 
-/** After a restart, what the hub's process was laying out is not awaited any more. */
+/** After a restart, candidate parameters that the previous process was computing are no longer awaited. */
 export function dropUnlaid({ audit }: OrchestratorState): void {
   for (const trial of audit.trials) {
     for (const end of trial.ends) if (end.slices !== null) closeOne(audit.open, trial.round);
@@ -145,19 +148,19 @@ export function dropUnlaid({ audit }: OrchestratorState): void {
   }
 }
 
-/** Parameters of this round have changed, so its evaluations cannot be compared. */
+/** Parameters of this round have changed, so its evaluations are no longer comparable. */
 export function dropTrials(state: OrchestratorState, round: number): void {
   for (const trial of state.audit.trials.filter((each) => each.round === round)) drop(state, trial);
 }
 
-/** `parameters`: of the model that was evaluated. `loss`: Infinity if the output is not finite. */
+/** `parameters`: of the evaluated model. `loss`: Infinity if the output is not finite. */
 export function onTried(
   state: OrchestratorState,
   { request, answer, parameters }: { request: TrialRequest; answer: Evaluation; parameters: readonly string[] },
 ): OrchestratorEffect[] {
   const { answers } = request;
   const trial = trialOf(state, request);
-  if (trial !== null && !isOf(trial, { request, parameters })) { // the store has brought others back
+  if (trial !== null && !isOf(trial, { request, parameters })) { // a repaired store may have returned other parameters
     closeRequest(state.audit, request);
     drop(state, trial);
     return [];
@@ -195,7 +198,7 @@ export function endTrialRequest(state: OrchestratorState, request: TrialRequest)
   return settle(state, trial);
 }
 
-/** Its requests that are still open are answered in vain. */
+/** Answers to its open requests no longer count. */
 function drop({ audit }: OrchestratorState, trial: PayloadTrial): void {
   for (const end of trial.ends) if (isWaiting(end)) closeOne(audit.open, trial.round);
   audit.trials = audit.trials.filter((each) => each !== trial);
@@ -242,6 +245,7 @@ function shortText(
   if (share === null || share === 1) return [];
   const gain = Number.isFinite(loss) ? `${(base - loss).toFixed(4)} nats` : "nothing: its result is not finite";
   const paid = `${(100 * share).toFixed(0)} %`;
-  const text = `${node} is paid ${paid} of its work until its next trial: its payload of round ${round} gains ${gain}`;
+  const text =
+    `${node} is paid ${paid} of its work until its next evaluation: its payload of round ${round} gains ${gain}`;
   return [record({ type: "warning", text: `${text}, far less than its peers'` })];
 }

@@ -1,11 +1,12 @@
 /**
- * Uploads that did not arrive, and who answers for that.
+ * Uploads that did not arrive, and who is responsible.
  *
- * A miner whose upload is missing has withheld it, unless no payload of the round arrived at all, or the orchestrator cannot upload
- * as much to its own public address: then its side refuses uploads, and nobody is blamed. What a miner says of its upload decides
- * nothing. Judged once all stages have the payloads that they will get and a probe of the missing upload's size is answered.
+ * A miner whose upload is missing has missed its deadline, unless no payload of the round arrived at all, or the
+ * orchestrator cannot upload as much to its own public address: then its side refuses uploads, and nobody is blamed. A
+ * miner's own report of its upload decides nothing. Judged once all stages have the payloads that they will get and a
+ * probe of the missing upload's size is answered.
  *
- * A payload that is missed through no fault of its miner is in no merge either: its round is paid like a first missed one.
+ * A payload missed through no fault of its miner is in no merge either: its round is paid like a first missed one.
  */
 
 import type { NodeId } from "../../../ids.ts";
@@ -20,12 +21,12 @@ import { lostStages } from "./lost_stages.ts";
 
 type UploadDuty = FailedUpload["duty"];
 
-/** The node's upload did not come in time, or the node says that it failed. */
+/** The node's upload did not come in time, or the node reported its failure. */
 export function noteFailedUpload(
   state: OrchestratorState,
   { node, duty }: { node: NodeId; duty: UploadDuty },
 ): void {
-  const didOthers = duty === "committing" ? null : true; // payloads have arrived when a merge is reduced
+  const didOthers = duty === "committing" ? null : true; // payloads have arrived if a merge is being reduced
   state.losses.failed.push({ node, duty, round: state.round, bytes: bytesOf(state, duty), didOthers });
 }
 
@@ -50,7 +51,7 @@ export function probeUploads({ losses: { probe } }: OrchestratorState, bytes: nu
 export const isProbed = ({ losses: { probe } }: OrchestratorState, bytes: number): boolean =>
   probe.status === "answered" && probe.bytes === bytes;
 
-/** Of an upload of this size; null: it was let through, or has not been tried. */
+/** For an upload of this size; null: accepted, or not tried. */
 export const refusalOf = (state: OrchestratorState, bytes: number): string | null =>
   isProbed(state, bytes) ? state.losses.probe.refusal : null;
 
@@ -58,7 +59,7 @@ export const refusalOf = (state: OrchestratorState, bytes: number): string | nul
 export const resumeProbe = ({ losses: { probe } }: OrchestratorState): OrchestratorEffect[] =>
   probe.status === "asked" ? [{ type: "probeUploads", bytes: probe.bytes }] : [];
 
-/** A new merge: what was found before may have changed. */
+/** A new merge: earlier results may have changed. */
 export function forgetProbe({ losses: { probe } }: OrchestratorState): void {
   if (probe.status === "answered") probe.status = "none";
 }

@@ -1,4 +1,4 @@
-/** What the orchestrator remembers of rounds that were lost because a stage had no payload or no parameters. Plain data. */
+/** The orchestrator's memory of rounds that were lost because a stage had no payload or no parameters. Plain data. */
 
 import type { NodeId } from "../../../ids.ts";
 
@@ -16,16 +16,19 @@ export interface Halt {
   readonly text: string;
 }
 
-/** What a miner was to upload and what did not arrive: its payload, a reduced slice or merged parameters. */
+/** An upload that did not arrive: a miner's payload, a reduced slice or merged parameters. */
 export interface FailedUpload {
   readonly node: NodeId;
   readonly duty: "committing" | "reducing" | "uploading";
   readonly round: number;
-  readonly bytes: number; // that an upload for this duty has at most
+  readonly bytes: number; // the most of an upload for this duty
   didOthers: boolean | null; // a payload of the round arrived; null: not known yet
 }
 
-/** This orchestrator's last upload to its own public address: at most one of each size a merge, and one a minute of a halt. */
+/**
+ * This orchestrator's last upload to its own public address: at most one of each size per merge, and one a minute
+ * during a halt.
+ */
 export interface UploadProbe {
   status: "none" | "asked" | "answered";
   bytes: number;

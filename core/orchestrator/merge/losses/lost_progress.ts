@@ -1,12 +1,14 @@
 /**
- * When all miners of a stage that trained in the open round are gone, no parameters hold what the stage learned in its steps. A
- * successor begins with the round's parameters, so no merge would ever contain these steps: the run goes back to the round's first
- * step and does them again, with what the other stages learned in them dropped as well.
+ * When all miners of a stage that trained in the open round are gone, no parameters hold what the stage learned in its
+ * steps. A successor begins with the round's parameters, so no merge would ever contain these steps: the run rolls back
+ * to the round's first step and repeats them, also dropping what the other stages learned in them.
  *
- * A miner that keeps leaving must not keep a run from merging, so between two merges this happens a few times only. After that
- * the round goes on without these steps of the stage, which `tasksLost` of its record `roundMerged` counts.
+ * A miner that keeps leaving must not keep a run from merging, so between two merges this happens a few times only.
+ * After that the round continues without these steps of the stage, which `tasksLost` of its record `roundMerged`
+ * counts.
  *
- * Out of scope: a round that all miners have left (../rewind.ts), and a stage that is lost in the merge (lost_rounds.ts).
+ * Out of scope: a round that all miners have left (../rewind.ts), and a stage that is lost in the merge
+ * (lost_rounds.ts).
  */
 
 import type { StageIndex } from "../../../ids.ts";
@@ -45,6 +47,6 @@ function giveUp(state: OrchestratorState, stages: readonly StageIndex[]): Orches
     `Stage ${stages.join(", ")} of round ${round} has lost its miners and what they learned in ${
       plural(steps, "step")
     }; ` +
-    `the round has begun anew ${mostRestarts} times for that and now goes on without it`;
+    `the round has restarted ${mostRestarts} times for that and now continues without it`;
   return record({ type: "warning", text });
 }

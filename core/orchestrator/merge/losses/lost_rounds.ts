@@ -1,12 +1,12 @@
 /**
- * A round of which a stage has no payload did not happen: the run goes back to its first step and repeats it. The same holds if
- * a stage of a merged round turns out to have no usable parameters before they are stored.
+ * A round in which a stage has no payload did not happen: the run rolls back to its first step and repeats it. The same
+ * holds if a stage of a merged round turns out to have no usable parameters before they are stored.
  *
- * Its steps would otherwise count as trained while that stage keeps its parameters, round after round. Before a merge is given up,
- * the orchestrator tries an upload of a payload's size to its own public address, so that the record can say whether its side
- * refuses them. Rounds lost in a row halt the run: the round is repeated after a pause that doubles, or earlier if that address
- * begins to take such uploads, or when the owner says so. A merge that all miners have left before any delivered a payload (a power
- * cut) is repeated as soon as some are back.
+ * Its steps would otherwise count as trained while that stage keeps its parameters, round after round. Before a merge
+ * is given up, the orchestrator tries an upload of a payload's size to its own public address, so that the record can
+ * say whether its side refuses them. Rounds lost in a row halt the run: the round is repeated after a pause that
+ * doubles, or earlier if that address begins to accept such uploads, or on the owner's command. A merge that all miners
+ * have left before any delivered a payload (a power cut) is repeated as soon as some are back.
  */
 
 import { closesAtMs } from "../../closing.ts";
@@ -41,7 +41,7 @@ export function repeatLostRound(state: OrchestratorState, nowMs: number): Orches
   return repeatRound(state, { because: "payloadMissing", stages, nowMs });
 }
 
-/** Those of the last round are waited for until the run would end: what is not stored by then is lost. */
+/** The last round's uploads are waited for until the run would end: what is not stored by then is lost. */
 function uploadsAtLast(state: OrchestratorState, nowMs: number): readonly StageUpload[] {
   const stages = state.upload?.stages ?? [];
   if (state.phase !== "closing" || nowMs < closesAtMs(state)) return stages;
@@ -74,7 +74,7 @@ function repeatRound(state: OrchestratorState, loss: Loss): OrchestratorEffect[]
 const isDeserted = ({ merge }: OrchestratorState): boolean =>
   merge !== null && merge.stages.every(isLeft) && merge.stages.some(({ replicas }) => replicas > 0);
 
-/** One that fails in the merge is not gone, and would fail again. */
+/** A miner that fails in the merge is not gone, and would fail again. */
 const isLeft = ({ participants, payloads, checking, failures }: StageMerge): boolean =>
   failures.size + participants.size + payloads.size + checking.size === 0;
 
@@ -134,7 +134,7 @@ export function onUploadsProbed(
   return [];
 }
 
-/** A restarted orchestrator is halted still. */
+/** A restarted orchestrator is still halted. */
 export function resumeHalt({ losses: { halt } }: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (halt === null) return [];
   return [record({ type: "trainingHalted", text: halt.text, retryMs: Math.max(0, halt.untilMs - nowMs) })];

@@ -1,7 +1,7 @@
 /**
- * A stage of which nothing can be merged, or whose merged parameters cannot be stored, and why.
+ * A stage without anything to merge, or whose merged parameters cannot be stored, and why.
  *
- * Owns: the reasons in words, for the run's owner. Out of scope: what follows for the round (lost_rounds.ts).
+ * Owns: the reasons in words, for the run's owner. Out of scope: the consequences for the round (lost_rounds.ts).
  */
 
 import type { Fault, RefusedUpload } from "../../../fault.ts";
@@ -19,7 +19,7 @@ export interface LostStage {
 export const gone = "its payloads are missing from the orchestrator's store or damaged there";
 export const unusable = "its payloads could not be combined";
 
-/** The stage's payloads are of no use: it waits for the others to come to the same or to an end. */
+/** The stage's payloads are useless: it waits until the others are lost too or finish. */
 export function loseStage(
   state: OrchestratorState,
   { merge, because, nowMs }: { merge: StageMerge; because: string; nowMs: number },
@@ -33,7 +33,7 @@ export function loseStage(
   return [entered];
 }
 
-/** Why a stage has no payload when nobody owes it one any more. */
+/** Why a stage has no payload when none is pending any more. */
 export function whyEmpty(state: OrchestratorState, merge: StageMerge): string {
   const { failures, replicas, hadWork, tasks, participants } = merge;
   const [first] = failures.values();
@@ -43,14 +43,14 @@ export function whyEmpty(state: OrchestratorState, merge: StageMerge): string {
   const isHere = (node: NodeId) => participants.has(node) && state.members.get(node)?.graceUntilMs === null;
   const here = [...tasks.keys()].filter(isHere).length;
   const trained = `${tasks.size === 1 ? "only miner" : `${tasks.size} miners`} that had trained in the round`;
-  if (here === 0) return `the ${trained} left or lost the connection before a payload had come`;
+  if (here === 0) return `the ${trained} left or lost the connection before a payload came`;
   if (here === tasks.size) return "no payload came in time";
   return `of the ${trained}, ${tasks.size - here} left or lost the connection, and no payload of the rest came in time`;
 }
 
-const clocksApartMs = 5000; // far above what the date of an answer, in whole seconds, is off by itself
+const clocksApartMs = 5000; // far above the error of an answer's date, which has whole seconds
 
-/** In this program's words, as anyone may read them: what a miner writes about itself stays in the log. */
+/** In this program's words, because anyone may read them: a miner's own text about itself stays in the log. */
 export function failureText({ code, upload }: Fault): string {
   return upload === undefined ? `its miner failed with the fault '${code}'` : uploadText(upload);
 }
@@ -70,7 +70,7 @@ export function uploadText({ status, bytes, clockMs }: RefusedUpload): string {
 const durationText = (ms: number): string =>
   ms < 120_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`;
 
-/** The stages of the open merge that are lost, once every stage has the payloads that it will get. */
+/** The lost stages of the open merge, once every stage has the payloads that it will get. */
 export function lostStages({ merge }: OrchestratorState): LostStage[] {
   const stages = merge?.stages ?? [];
   if (stages.some(({ phase }) => phase === "committing")) return [];

@@ -1,9 +1,9 @@
 /**
- * What miners commit to with their payloads: the chain over their steps and the payload's hash, signed.
+ * Miners' commitments with their payloads: the chain over their steps and the payload's hash, signed.
  *
- * The hub knows both: another head, or a signature that is not the miner's, is a proven fault, and the payload is left out unpaid.
- * The check goes with the reading of the payload (payload_check.ts), off the driver. Once a round is merged all commitments that
- * passed enter the log in one entry.
+ * The orchestrator knows both: another head, or a signature that is not the miner's, is a proven fault, and the payload
+ * is left out unpaid. The check is part of reading the payload (payload_check.ts), off the driver. Once a round is
+ * merged all valid commitments enter the log in one entry.
  */
 
 import { fault } from "../../../fault.ts";
@@ -16,7 +16,7 @@ import type { Member, OrchestratorState } from "../../state.ts";
 import type { Commitment, StageMerge } from "../merge_state.ts";
 import { withdrawPayload } from "../participants.ts";
 
-/** What came with a payload; `isOurs`: its head is the one that follows from the steps. */
+/** The commitment of a payload; `isOurs`: its head follows from the steps. */
 export function commitmentOf({ head }: Member, message: PayloadCommitted): Commitment {
   const { payload, signature } = message;
   return { head: message.head, payload, signature, isOurs: message.head === head };
@@ -28,7 +28,7 @@ export function signedCommitment(
   return { signer: node, statement: { type: "round", round, head, payload }, signature };
 }
 
-/** Leaves out a payload that came with a false commitment. Null: it is a true one. */
+/** Leaves out a payload with a false commitment. Null: it is valid. */
 export function refuseCommitment(
   state: OrchestratorState,
   { merge, node, isSigned }: { merge: StageMerge; node: NodeId; isSigned: boolean },
@@ -38,13 +38,13 @@ export function refuseCommitment(
   withdrawPayload(merge, node);
   state.roundUnits.delete(node);
   const why = commitment.isOurs
-    ? `it must be signed by ${node}, and over this payload`
-    : `it must be over the steps that the orchestrator counted: its head is ${commitment.head}`;
-  const detail = `Cannot merge a payload of round ${state.round} as what comes with it must be true: ${why}`;
+    ? `it is not signed by ${node} over this payload`
+    : `its head ${commitment.head} does not cover the steps that the orchestrator counted`;
+  const detail = `The commitment of a payload of round ${state.round} is false: ${why}`;
   return blame(state, { node, fault: fault("unauthenticated", detail) });
 }
 
-/** The log's entry for the round that has been merged. */
+/** The log's entry for the merged round. */
 export function logCommitments(round: number, stages: readonly StageMerge[]): OrchestratorEffect[] {
   const all = stages.flatMap(({ commitments, payloads, checking }) =>
     [...commitments].filter(([node]) => payloads.has(node) && !checking.has(node))

@@ -1,10 +1,10 @@
 /**
- * Whose payloads do not go where the others' go, as far as those agree, as a whole and in each kind of tensor.
+ * Finds payloads whose direction differs from the others', if those agree, as a whole and in each kind of tensor.
  *
- * Not of three: there two liars would make the honest one the odd one out, and drive the stage backwards alone. Honest payloads
- * of small models (tests/lab/LOG.md) have cosines of 0.4 to 0.9 with the others' mean, which agree to 0.35 or more, or less
- * than half of both if they are sparse; of a kind of tensor, cosines of 0.2 or more where the others agree to 0.35. A sketch is
- * off by 0.06. Out of scope: what follows (payload_weights.ts).
+ * Not among three: there two dishonest ones would make the honest one the outlier, and reverse the stage alone. Honest
+ * payloads of small models (tests/lab/LOG.md) have cosines of 0.4 to 0.9 with the others' mean, which agree to 0.35 or
+ * more, or less than half of both if they are sparse; for one kind of tensor, cosines of 0.2 or more where the others
+ * agree to 0.35. A sketch is off by 0.06. Out of scope: the consequences (payload_weights.ts).
  */
 
 import type { NodeId } from "../../../ids.ts";
@@ -14,14 +14,14 @@ import { cosineOf, partsOf } from "../../../update/payload_shape.ts";
 export interface Direction {
   readonly node: NodeId;
   readonly sketch: readonly number[];
-  readonly isYoung: boolean; // of too few rounds to agree with the others
+  readonly isYoung: boolean; // covers too few rounds to agree with the others
 }
 
 const fewestOthers = 3; // that may judge a direction
 const leastShare = 1 / 64; // of a squared length: sparse payloads have single values of a kind with less
 const leastOfYoung = -0.2;
 
-/** The least cosines with the others' mean, by how much they agree among each other. */
+/** The least cosines with the others' mean, by their agreement among each other. */
 const leastCosines = {
   whole: [{ agreement: 0.35, cosine: 0.1 }, { agreement: 0.2, cosine: -0.2 }],
   kind: [{ agreement: 0.5, cosine: 0.1 }, { agreement: 0.35, cosine: -0.1 }],

@@ -1,15 +1,16 @@
 /**
- * Checks that a committed payload exists, is finite and is no longer than the round's steps can make it, and sets its weight
- * among its peers.
+ * Checks that a committed payload exists, is finite and is no longer than the round's steps can make it, and sets its
+ * weight among its peers.
  *
- * The hub reads every payload when it is committed, so no payload can make a reducer fail, and a reducer that complains is
- * wrong. Lengths are norms as a share of the sum of the round's learning rates: a step of the optimizer goes at most
- * `longestStep` of them, and a codec with a residual may hold back several rounds' worth. Only a payload beyond that is left
- * out, unpaid and blamed. A payload longer than its peers and the stage's last rounds is scaled down, to their median if it is
- * far longer: it stays in the merge and keeps its pay, because the peers may be the liars. For the same reason nobody is a
- * suspect for a length that is usual in the other stages, or where neither a majority nor another stage says what is usual; and
- * peers that make almost no progress beside those stages are no reference at all. What the stage's last rounds and the other
- * stages were bounds the reference, or a majority of liars could raise it. Shapes and directions: payload_weights.ts.
+ * The orchestrator reads every payload when it is committed, so no payload can make a reducer fail, and a reducer that
+ * complains is wrong. Lengths are norms as a share of the sum of the round's learning rates: a step of the optimizer
+ * goes at most `longestStep` of them, and a codec with a residual may hold back several rounds' worth. Only a payload
+ * beyond that is left out, unpaid and blamed. A payload longer than its peers and the stage's last rounds is scaled
+ * down, to their median if it is far longer: it stays in the merge and keeps its pay, because the peers may be the
+ * dishonest ones. For the same reason a length that is usual in other stages raises no suspicion, nor does any length
+ * without a majority or another stage to define the usual one; and peers that make almost no progress compared with
+ * other stages are not a reference. The stage's last rounds and the other stages bound the reference, so that a
+ * dishonest majority cannot raise it. Shapes and directions: payload_weights.ts.
  */
 
 import { present } from "../../../assert.ts";
@@ -82,9 +83,8 @@ export function onPayloadChecked(
   if (!stats.isFinite || length > most.length || stats.largest > most.value * limit) {
     withdrawPayload(merge, node);
     const found = stats.isFinite ? `norm ${Math.sqrt(stats.squareSum).toPrecision(3)}` : "non-finite values";
-    const detail =
-      `Cannot merge a payload of round ${round} as ${longest.toPrecision(3)} is the longest way the round's ` +
-      `steps can go: it has ${found}`;
+    const detail = `A payload of round ${round} has ${found}; the round's steps can change the parameters ` +
+      `by at most ${longest.toPrecision(3)}`;
     state.roundUnits.delete(node); // its work of the round is not in the merge
     return blame(state, { node, fault: fault("badNumbers", detail) });
   }
@@ -100,8 +100,8 @@ export function onPayloadChecked(
 }
 
 /**
- * Left out and unpaid. No fault of one that has no more tasks than a step has, where the round's last step had a rate of zero: it
- * may have taken this one alone.
+ * Left out and unpaid. Not a fault if the miner has no more tasks than a step has and the round's last step had a rate
+ * of zero: it may have taken only that one.
  */
 function refuseZero(
   state: OrchestratorState,
@@ -113,18 +113,20 @@ function refuseZero(
   withdrawPayload(merge, node);
   state.roundUnits.delete(node);
   if (mayBeLastStep) return [];
-  const detail = `Cannot merge a payload of round ${round} as it must hold what the round's steps changed: it is zero`;
+  const detail = `A payload of round ${round} is zero, although the round's steps changed the parameters`;
   return blame(state, { node, fault: fault("badNumbers", detail) });
 }
 
-/** Bounds on a payload's root mean square and its largest value, in sums of learning rates; honest payloads stay below. */
+/**
+ * Bounds on a payload's root mean square and its largest value, in sums of learning rates; honest payloads stay below.
+ */
 function limitsOf({ config }: OrchestratorState): LongestWay {
   const { length, value, honestLength } = longestWay(config);
   const { mostRounds } = payloadCodecOf(config);
   return { length: mostRounds * length, value: mostRounds * value, honestLength: mostRounds * honestLength };
 }
 
-/** A payload committed but not in the store: the store may have lost it, so it is requested again. */
+/** The payload is committed but not in the store, which may have lost it, so it is requested again. */
 function payloadMissing(
   state: OrchestratorState,
   { merge, node }: { merge: StageMerge; node: NodeId },
@@ -143,7 +145,7 @@ function payloadMissing(
   return [record({ type: "mergeLate", round: state.round, stage: merge.stage, node, phase: merge.phase })];
 }
 
-/** What is much longer than the usual payload is scaled down, and what is far longer to less. */
+/** The scale of a payload much longer than usual: smaller if it is far longer. */
 export function lengthScale(length: number, usual: number): number {
   if (length <= mostWeighed * usual) return 1;
   return (length > farAbovePeers * usual ? 1 : mostWeighed) * usual / length;
@@ -159,7 +161,7 @@ export function weighPayloads(state: OrchestratorState, merge: StageMerge): void
     merge.scales.set(node, scale);
     if (length > odd) suspect(state, node);
   }
-  if (!isOwn) return; // what the others made is no measure
+  if (!isOwn) return; // another stage's payloads are not a valid reference
   const { tensors } = parameterTable(present(state.stages[merge.stage], "every stage has a spec"));
   const measures = {
     ...{ sizes: tensors.map(({ size }) => size), peakSizes: peakSizes(tensors) },
@@ -183,7 +185,7 @@ function weighedPayloads(state: OrchestratorState, merge: StageMerge): WeighedPa
   }));
 }
 
-/** Notes the lengths of merged payloads, once a round. */
+/** Records the lengths of merged payloads, once a round. */
 export function noteLengths(state: OrchestratorState, merge: StageMerge): void {
   const middle = lowerMedian([...merge.lengths.values()]);
   if (middle !== null) {
@@ -194,7 +196,7 @@ export function noteLengths(state: OrchestratorState, merge: StageMerge): void {
 interface Reference {
   readonly reference: number;
   readonly isOwn: boolean; // the stage's own
-  readonly odd: number; // a payload longer than this is out of the ordinary, whoever the liars in the stage are
+  readonly odd: number; // a payload longer than this is an outlier, whoever is dishonest in the stage
 }
 
 /** The reference for lengths in this stage. */
@@ -206,7 +208,8 @@ function referenceOf(state: OrchestratorState, merge: StageMerge): Reference {
   if (isOwn) {
     const isMajority = merge.lengths.size > 2;
     const elsewhere = Math.min(honestLength, usualElsewhere * (others ?? 0));
-    const usual = Math.max(ownReference(state, { merge, most: honestLength }), elsewhere); // in doubt for the accused
+    // The accused gets the benefit of the doubt.
+    const usual = Math.max(ownReference(state, { merge, most: honestLength }), elsewhere);
     const isCertain = isMajority || others !== null;
     return {
       reference: isMajority ? own : Math.max(own, elsewhere),
@@ -220,8 +223,8 @@ function referenceOf(state: OrchestratorState, merge: StageMerge): Reference {
 }
 
 /**
- * What the stage's payloads may make the reference: a few times what its own last rounds' or the longest other stage's were.
- * Infinite before there are such rounds, and without other stages, as the past may be one of short payloads.
+ * The most that the stage's payloads may raise the reference to: a few times its own last rounds' or the longest other
+ * stage's. Infinite without such rounds, and without other stages, because the past may be one of short payloads.
  */
 function mostUsual(
   state: OrchestratorState,
@@ -235,15 +238,18 @@ function mostUsual(
 }
 
 /**
- * How many times the newest round's reach was this one's, at least 1. A payload with a residual stays as long when rates fall or a
- * round is short, and is then a larger share of the reach.
+ * The ratio of the newest round's bound to this one's, at least 1. A payload with a residual stays as long when rates
+ * fall or a round is short, and is then a larger share of the bound.
  */
 function shrunkReach(state: OrchestratorState, { stage }: StageMerge): number {
   const { payloadReach } = present(state.scales.stages[stage], "every stage has scales");
   return Math.max(1, payloadReach / reachOf(state));
 }
 
-/** Of two payloads neither is a majority: a short payload, or a history of short ones, must not reduce an honest one's weight. */
+/**
+ * Of two payloads neither is a majority: a short payload, or a history of short ones, must not reduce an honest one's
+ * weight.
+ */
 function ownReference(state: OrchestratorState, { merge, most }: { merge: StageMerge; most: number }): number {
   const lengths = [...merge.lengths.values()];
   const past = pastOf(state, merge);
@@ -258,11 +264,11 @@ function pastOf(state: OrchestratorState, { stage }: StageMerge): number | null 
   return payloadNorms.length < roundsForPast ? null : lowerMedian(payloadNorms);
 }
 
-/** The length of the other stages' payloads. Null if there is none. */
+/** The length of the other stages' payloads; null if there is none. */
 const middleOfOthers = (state: OrchestratorState, merge: StageMerge): number | null =>
   lowerMedian(middlesOfOthers(state, merge));
 
-/** From their last rounds, else from this merge. */
+/** From their last rounds, otherwise from this merge. */
 function middlesOfOthers(state: OrchestratorState, { stage }: StageMerge): number[] {
   return state.scales.stages.flatMap(({ payloadNorms }, index) => {
     if (index === stage) return [];

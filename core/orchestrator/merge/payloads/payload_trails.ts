@@ -1,11 +1,11 @@
 /**
- * Where a miner's payloads of several rounds have led, for codecs with a residual.
+ * The accumulated sketch of a miner's payloads over several rounds, for codecs with a residual.
  *
- * A sparse payload has few values in common with its peers', so the directions of one round say little: honest ones of 1/64 of
- * the values have cosines of 0.05 with each other. Their sums over rounds have 0.5 and more with the others' mean after eight rounds
- * and 0.7 after 24 (tests/lab/LOG.md), because a residual brings everything in the end. A trail is the sketch of such a sum,
- * older rounds fading as they do in a residual, and none longer than its round's middle one, or a huge payload would hide those
- * that follow it. For that all rounds are sketched with the same key, which is never revealed.
+ * A sparse payload has few values in common with its peers', so the directions of one round say little: honest ones of
+ * 1/64 of the values have cosines of 0.05 with each other. Their sums over rounds have 0.5 and more with the others'
+ * mean after eight rounds and 0.7 after 24 (tests/lab/LOG.md), because a residual eventually sends everything. Older
+ * rounds decay as they do in a residual, and no payload counts as longer than its round's median, so that a huge one
+ * cannot hide those that follow. All rounds are sketched with the same key, which is never revealed.
  */
 
 import { derivedKey } from "../../../chacha.ts";
@@ -15,7 +15,7 @@ import { payloadCodecOf } from "../../../update/payload/payload_codecs.ts";
 import type { OrchestratorState } from "../../state.ts";
 import type { StageMerge, Trail } from "../merge_state.ts";
 
-/** Rounds after which an honest trail agrees with those that are long. */
+/** Rounds after which an honest accumulated sketch agrees with long ones. */
 export const youngRounds = 8;
 
 const keyIndex = 2 ** 40; // no round's
@@ -27,7 +27,7 @@ export function sketchKeyOf({ config, secret, stream }: OrchestratorState): numb
   return key!;
 }
 
-/** With the payloads of this merge; null: the codec keeps no residual. */
+/** Including the payloads of this merge; null: the codec keeps no residual. */
 export function trailOf(state: OrchestratorState, { merge, node }: { merge: StageMerge; node: NodeId }): Trail | null {
   const { keepsResidual, mostRounds } = payloadCodecOf(state.config);
   const shape = merge.shapes.get(node);
@@ -56,7 +56,7 @@ function withinUsual(
   return length > usual ? sketch.map((value) => value * usual / length) : sketch;
 }
 
-/** The stage is merged: what its payloads have added counts in the next round. */
+/** Keeps what this merge's payloads have added, for the next round. */
 export function keepTrails(state: OrchestratorState, merge: StageMerge): void {
   for (const node of merge.shapes.keys()) {
     const trail = trailOf(state, { merge, node });
@@ -64,7 +64,7 @@ export function keepTrails(state: OrchestratorState, merge: StageMerge): void {
   }
 }
 
-/** Those of nodes that have left. */
+/** Drops those of nodes that have left. */
 export function dropTrails({ trails, members }: OrchestratorState): void {
   for (const node of trails.keys()) if (!members.has(node)) trails.delete(node);
 }

@@ -1,22 +1,22 @@
 /**
- * How much each payload counts in a merge, by its shape among its peers': rules that hold whatever numbers one liar among three
- * replicas or more commits.
+ * How much each payload counts in a merge, by its shape among its peers': rules that hold whatever one dishonest miner among
+ * three replicas or more commits.
  *
- * - In no tensor, and in no matrix's longest row or column, is it more than `mostOfPart` times as long as the middle of all: up
+ * - In no tensor, and in no matrix's longest row or column, is it more than `mostOfPart` times as long as the median of all: up
  *   to twice that all of it is scaled down, beyond it is left out. A length within every other limit that goes into a few
- *   hundred norm gains ruins a model. The middle is one of shares of a payload's length, since most of a stage's replicas may
- *   be short: they came late, or make no way on purpose. Sparse payloads have a few values in a small part, so chance is allowed
- *   for there.
+ *   hundred norm gains ruins a model. The median is taken over shares of a payload's length, since most of a stage's replicas
+ *   may be short: they came late, or make no progress on purpose. Sparse payloads have a few values in a small part, so chance
+ *   is allowed for there.
  * - It never outweighs all others together: a fast miner has up to twice their weight, and may have twice their length.
- * - It goes where the others go, as far as they agree, and never against them, as a whole and in each kind of tensor; otherwise
- *   it is left out (directions.ts), also by what sparse payloads of several rounds come to (payload_trails.ts).
- * - It is not far shorter than its work lets expect; otherwise it is left out, or it would only hold the others back.
+ * - It goes where the others go, if they agree, and never against them, as a whole and in each kind of tensor; otherwise it is
+ *   left out (directions.ts). Sparse payloads of several rounds are compared by their accumulated sketches (payload_trails.ts).
+ * - It is not far shorter than its work suggests; otherwise it is left out, because it would only slow the others down.
  *
- * Honest payloads of small models (tests/lab/LOG.md): at most 1.5 times the middle in a tensor and 1.3 in a longest row or
- * column (sparse: 1.95). Being left out is no punishment: the pay stays, and nobody is a suspect, as half of the replicas can give
- * their own payloads a shape that makes the others' odd. Of two payloads neither is a majority: nothing is done. Cf. the robust
- * rules in Karimireddy et al., arXiv 2012.10333. Out of scope: bounds that hold for any payload by itself (payload_check.ts),
- * and the weight of work (core/update/average.ts).
+ * Honest payloads of small models (tests/lab/LOG.md): at most 1.5 times the median in a tensor and 1.3 in a longest row or
+ * column (sparse: 1.95). Being left out is not a punishment: the pay stays, and nobody is a suspect, because half of the replicas
+ * can shape their own payloads so that the others' look like outliers. Of two payloads neither is a majority: nothing is done.
+ * Cf. the robust rules in Karimireddy et al., arXiv 2012.10333. Out of scope: bounds that hold for any payload by itself
+ * (payload_check.ts), and the weight of work (core/update/average.ts).
  */
 
 import type { NodeId } from "../../../ids.ts";
@@ -37,7 +37,7 @@ export interface WeighedPayload {
 const fewest = 3; // payloads that have a middle
 const mostOfPart = 2;
 const farAbove = 2; // times that
-const leastUsual = 1 / 2; // of the stage's usual length: below that the middle one is not the measure
+const leastUsual = 1 / 2; // of the stage's usual length: below that the median is not a reference
 const leastLength = 1 / 8;
 const ofChance = 3; // standard deviations of the number of values in a part
 
@@ -78,7 +78,7 @@ const trailsOf = (payloads: readonly WeighedPayload[]): Direction[] =>
     trail === null ? [] : [{ node, sketch: trail.sketch, isYoung: trail.rounds < youngRounds }]
   );
 
-/** Of a payload's length, what the middle one has in each part, at least as average values; null if shapes are not known. */
+/** The median payload's share of length in each part, at least as for average values; null if shapes are not known. */
 function middleShares(payloads: readonly WeighedPayload[], { sizes, peakSizes, density }: Measures): number[] | null {
   const shapes = payloads.flatMap(({ shape }) => shape ?? []);
   if (shapes.length < payloads.length) return null;
@@ -91,11 +91,11 @@ function middleShares(payloads: readonly WeighedPayload[], { sizes, peakSizes, d
     });
 }
 
-/** How many times the middle share chance alone may put into a part of a few values. */
+/** How many times the median share chance alone may put into a part of a few values. */
 const chanceIn = (size: number, density: number): number =>
   density === 1 ? 1 : 1 + ofChance / Math.sqrt(Math.max(1, size * density));
 
-/** Of the square of its length: each tensor's share, then each peak's. */
+/** Shares of its squared length: each tensor's, then each peak's. */
 function sharesOf({ tensorSquares, peakSquares }: PayloadShape): number[] {
   const whole = sum(tensorSquares);
   return [...tensorSquares, ...peakSquares].map((square) => whole > 0 ? square / whole : 0);

@@ -39,7 +39,7 @@ export function mustEndClean(world: SimulatedSwarm): void {
   const held = hub.state.phase === "finished" ? 0 : heldSegments(hub.state).length;
   must(
     hub.heldCount === held,
-    "the hub holds what its state names",
+    "the orchestrator holds what its state names",
     () => `it holds ${hub.heldCount} segments, its state names ${held}`,
   );
 }
