@@ -1,7 +1,7 @@
 /**
  * Compares a device with the processor, operation by operation.
  *
- * A miner whose device is wrong is banned like a liar: audits see only what a task puts out. Here its owner learns
+ * A miner whose device is wrong is banned like a cheat: audits see only what a task puts out. Here its owner learns
  * the operation. Devices round differently, so results differ in the last bits; a wrong kernel differs by far more,
  * and the first operation that does is the culprit, as all before it agree.
  */
@@ -136,7 +136,7 @@ export async function tracedTask(device: StageDevice, spec: StageSpec): Promise<
   try {
     const { input, targets, gradient } = taskWork(spec);
     await stage.loadParameters(taskParameters(spec));
-    outputs.length = 0; // zeroed memory is no result
+    outputs.length = 0; // zeroed memory is not a result
     if (gradient === null) await stage.turnaround(input, targets);
     else {
       await stage.forward(input);

@@ -60,7 +60,7 @@ const turns: readonly ProseRule[] = [
 
 /** The field's word for a private one. */
 const words: readonly (readonly [RegExp, string])[] = [
-  [/(?<![-.[/'"\w]|bench |node to |tickets of a )\bhubs?\b(?![.\]/"]|-|'(?!s\b)| to node)/i, "orchestrator"],
+  [/(?<![-.[/('"\w]|bench |node to |tickets of a )\bhubs?\b(?![.\]/"]|-|'(?!s\b)| to node)/i, "orchestrator"],
   [/\bshown (?:states?|ends?)\b/, "opened parameters, payload consistency check"],
   [/\blaid ends?\b/, "candidate parameters"],
   [/(?<!\/)\breferees?\b/i, "arbiter"],

@@ -1,4 +1,4 @@
-/** What a run's role uses of this machine: threads and processor, clock and dice, port, disk. */
+/** What a run's role uses of this machine: threads and processor, clock and random numbers, port, disk. */
 
 import { setImmediate } from "node:timers";
 import type { StageSpec } from "../../../core/model/spec.ts";

@@ -187,7 +187,7 @@ async function findRun({ output: { log } }: CommandContext, folder: string): Pro
   return { saved: null, found, config: found.manifest.config, runId: found.manifest.runId };
 }
 
-/** Resuming a finished run is no failure; programs read its summary again. */
+/** Resuming a finished run is not a failure; programs read its summary again. */
 export async function sayOver(
   { output }: CommandContext,
   { plan, command }: { plan: RunPlan; command: string },

@@ -195,14 +195,14 @@ export function judgeNumbers(
   const facts = { outputs, processorHash, agrees, ...isProcessor ? {} : { worst } };
   if (processorHash !== knownProcessorHash) {
     return wrong(
-      "the processor computes other bits than every machine must, so audits would find this one wrong",
+      "the processor's bits differ from every other machine's, so this one would fail audits",
       "Check the machine's memory and undo any overclocking; if that does not help, report it with iota doctor --json",
       facts,
     );
   }
   if (!agrees) {
     return wrong(
-      `the device computes something else than the processor: ${departureText(worst)}; audits would find it wrong`,
+      `the device's results differ from the processor's: ${departureText(worst)}; it would fail audits`,
       useProcessor,
       facts,
     );
