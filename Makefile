@@ -22,10 +22,10 @@ RUN ?= runs/demo
 PICTURES ?= cli/observe/dashboard/pictures
 PREFIX ?= $(HOME)/.local
 
-# Runs one folder of tests (tests/suite.ts); $(1) is its name, $(2) are extra flags.
+# Runs folders of tests in one process (tests/suite.ts); $(1) names the results, $(2) are folders other than that, and flags.
 suite = @$(DENO) run --allow-all --no-check --quiet tests/suite.ts $(1) $(2)
 
-.PHONY: help setup demo test ok static tidy unit scenarios attack conformance webgpu simulated seeds sim e2e browser screenshots bench binary release install clean
+.PHONY: help setup demo test ok static quick tidy unit scenarios attack conformance webgpu simulated seeds sim e2e browser screenshots bench binary release install clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ setup: ## fetch Deno, packages and a Vulkan driver, write ./iota and ./lab (quic
 demo: setup ## train a small model on this machine: orchestrator, miners, validator; resumes if it was stopped before its end
 	@if grep -qs '"finished": true' runs/demo/summary.json; then fresh=--fresh; else fresh=; fi; exec ./iota swarm --data runs/demo $$fresh --steps 640
 
-test: setup static tidy unit scenarios attack conformance webgpu ## format, lint, types and all quick suites
+test: setup static quick webgpu ## format, lint, types and all quick suites
 
 ok: test simulated seeds ## run before a commit: test and the simulator
 
@@ -49,6 +49,9 @@ static: setup
 	wait $$types || { touch $(RESULTS)/static_types.failed; status=1; }; \
 	exit $$status
 
+quick: setup ## tidy, unit, scenarios, attack and conformance in one process
+	$(call suite,quick,attack conformance scenarios unit tidy --parallel --together 24)
+
 tidy: setup ## floor plan, import cycles, sizes, names
 	$(call suite,tidy)
 
@@ -56,16 +59,16 @@ unit: setup ## tests of single files and folders
 	$(call suite,unit,--parallel --together 24)
 
 scenarios: setup ## scripted runs of the role machines
-	$(call suite,scenarios,--parallel --together 8)
+	$(call suite,scenarios,--parallel --together 24)
 
 attack: setup ## whole runs with liars and withholders; the quick rows, or all of them with SEEDS=n
-	$(call suite,attack,--parallel)
+	$(call suite,attack,--parallel --together 24)
 
 conformance: setup ## one suite per interface, run for each implementation
 	$(call suite,conformance,--parallel)
 
 webgpu: setup ## the kernels on a WebGPU driver, in a process of its own: a driver may crash
-	$(call suite,webgpu,--parallel)
+	$(call suite,webgpu,--parallel --together 10)
 
 simulated: setup ## scripted simulations: restarts, reconnects, chains, calm runs
 	$(call suite,sim,--parallel)
@@ -82,7 +85,7 @@ seeds: setup ## 64 seeded swarms of 256 miners: SEEDS=n MINERS=n MINUTES=n; ./la
 
 sim: setup ## thousands of seeded swarms, all attacks, the quick suites whole: SEEDS=n MINERS=n MINUTES=n CALM=n
 	$(call seeded,10000,24)
-	@export SEEDS=$${SEEDS:-10000} CALM=$${CALM:-200}; $(MAKE) simulated attack unit scenarios conformance webgpu
+	@export SEEDS=$${SEEDS:-10000} CALM=$${CALM:-200}; $(MAKE) simulated quick webgpu
 
 e2e: setup ## real processes on this machine
 	$(call suite,e2e)

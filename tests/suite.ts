@@ -1,9 +1,9 @@
 /**
- * Runs the tests of one folder as `make` does: `deno run --allow-all tests/suite.ts unit --together 24 --parallel`.
+ * Runs folders of tests in one process, as `make` does: `deno run -A tests/suite.ts quick unit attack --parallel`.
  *
- * Small files share an isolate, up to `--together` of them: most of their time goes into loading what they import. Writes a
- * JUnit file to .cache/results, and at the end prints the seconds and for each failed test the line that repeats it alone. A
- * run that a signal ended (a driver that crashed) is repeated once.
+ * The files of a folder share an isolate, up to `--together` of them: most of the time of a small file goes into loading what it
+ * imports, and whole runs that several files compare with are made once. Writes .cache/results/NAME.xml, and prints the seconds
+ * and for each failed test the line that repeats it alone. A run that a signal ended, as a driver's crash does, is repeated once.
  */
 
 import { parseArgs } from "@std/cli";
@@ -20,11 +20,10 @@ const unescaped: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"
 
 /** The text behind XML's entities. */
 function plain(xml: string): string {
-  return xml.replace(
-    /&(?:#(x?)([0-9a-f]+)|([a-z]+));/gi,
-    (_, isHex, code, name) =>
-      code === undefined ? unescaped[name] ?? "" : String.fromCodePoint(parseInt(code, isHex ? 16 : 10)),
-  );
+  return xml.replace(/&(?:#(x?)([0-9a-f]+)|([a-z]+));/gi, (_, isHex, code, name) => {
+    if (code === undefined) return unescaped[name] ?? "";
+    return String.fromCodePoint(parseInt(code, isHex ? 16 : 10));
+  });
 }
 
 const failedCase = /<testcase name="([^"]*)" classname="([^"]*)"[^>]*>\s*<(?:failure|error)([\s\S]*?)<\/testcase>/g;
@@ -44,9 +43,12 @@ export function failuresIn(xml: string): Failure[] {
 }
 
 /** A command for the shell. `whole`: the value of SEEDS, with which all rows of a table run. */
-export function repeatLine({ name, file, text }: Failure, { suite, whole }: { suite: string; whole: string }): string {
+export function repeatLine(
+  { name, file, text }: Failure,
+  { folders, whole }: { folders: readonly string[]; whole: string },
+): string {
   const named = text.match(/\S*\/(tests\/[\w/]+_test\.ts)/)?.[1];
-  const path = file.endsWith("_test.ts") ? file : named ?? `tests/${suite}/`;
+  const path = file.endsWith("_test.ts") ? file : named ?? folders.map((folder) => `tests/${folder}/`).join(" ");
   const filter = name.replaceAll("'", "'\\''");
   return `${whole === "" ? "" : `SEEDS=${whole} `}deno test --allow-all --no-check --filter '${filter}' ${path}`;
 }
@@ -60,20 +62,19 @@ function testFiles(folder: string): string[] {
   return found.sort();
 }
 
-/** Modules that import up to `together` test files of one folder each, named after it. */
-function grouped(files: readonly string[], { suite, together }: { suite: string; together: number }): string[] {
-  const folder = `.cache/suites/${suite}`;
+/** Modules in `into` that import up to `together` test files of one folder each, named after it. */
+function grouped(files: readonly string[], { into, together }: { into: string; together: number }): string[] {
   const byFolder = Object.entries(Object.groupBy(files, (file) => file.slice(0, file.lastIndexOf("/"))));
   const groups = byFolder.flatMap(([from, own = []]) => {
     const count = Math.ceil(own.length / together);
-    const name = from.split("/").slice(2).join("_") || suite;
+    const name = from.replace("tests/", "").replaceAll("/", "_");
     // Dealt out in turn, so that the groups of a folder take about as long.
     return Array.from({ length: count }, (_, group) => ({
-      path: `${folder}/${name}_${group + 1}_test.ts`,
+      path: `${into}/${name}_${group + 1}_test.ts`,
       members: own.filter((_, i) => i % count === group),
     }));
   });
-  Deno.mkdirSync(folder, { recursive: true });
+  Deno.mkdirSync(into, { recursive: true });
   for (const { path, members } of groups) {
     Deno.writeTextFileSync(path, members.map((file) => `import "../../../${file}";\n`).join(""));
   }
@@ -85,37 +86,61 @@ async function runTests(paths: readonly string[], { report, flags }: { report: s
   return await new Deno.Command(Deno.execPath(), { args }).spawn().status;
 }
 
-async function runSuite(suite: string, { together, flags }: { together: number; flags: string[] }): Promise<number> {
-  const report = `${results}/${suite}.xml`;
-  const mark = `${results}/${suite}.failed`;
+/** Seconds of tests by the folder that they are declared in, largest first. */
+function secondsByFolder(xml: string): [string, number][] {
+  const seconds = new Map<string, number>();
+  for (
+    const [, folder, time] of xml.matchAll(/<testcase name="[^">]*" classname="\.\/tests\/(\w+)[^"]*" time="([\d.]+)"/g)
+  ) {
+    seconds.set(folder!, (seconds.get(folder!) ?? 0) + Number(time));
+  }
+  return [...seconds].sort(([, a], [, b]) => b - a);
+}
+
+interface SuiteOptions {
+  readonly folders: readonly string[];
+  readonly together: number;
+  readonly flags: string[];
+}
+
+async function runSuite(suite: string, { folders, together, flags }: SuiteOptions): Promise<number> {
+  const [report, mark, into] = [`${results}/${suite}.xml`, `${results}/${suite}.failed`, `.cache/suites/${suite}`];
   Deno.mkdirSync(results, { recursive: true });
-  for (const path of [report, mark, `.cache/suites/${suite}`]) {
+  for (const path of [report, mark, into]) {
     try {
       Deno.removeSync(path, { recursive: true });
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
     }
   }
-  const files = testFiles(`tests/${suite}`);
-  const paths = together > 1 ? grouped(files, { suite, together }) : files;
+  const files = folders.flatMap((folder) => testFiles(`tests/${folder}`));
+  const paths = together > 1 ? grouped(files, { into, together }) : files;
   const began = performance.now();
   let status = await runTests(paths, { report, flags });
   if (status.signal !== null) {
-    console.log(`tests/${suite}: ended by ${status.signal}, running it again`);
+    console.log(`${suite}: ended by ${status.signal}, running it again`);
     status = await runTests(paths, { report, flags });
   }
-  console.log(`tests/${suite}: ${Math.round((performance.now() - began) / 1000)} s`);
+  const xml = Deno.readTextFileSync(report);
+  const parts = secondsByFolder(xml).map(([folder, seconds]) => `${folder} ${Math.round(seconds)}`);
+  console.log(`${suite}: ${Math.round((performance.now() - began) / 1000)} s (seconds of tests: ${parts.join(", ")})`);
   if (status.success) return 0;
   Deno.writeTextFileSync(mark, "");
-  const failures = failuresIn(Deno.readTextFileSync(report));
   const whole = Deno.env.get("SEEDS") ?? "";
-  for (const failure of failures) console.log(`to repeat it alone: ${repeatLine(failure, { suite, whole })}`);
+  for (const failure of failuresIn(xml)) console.log(`to repeat it alone: ${repeatLine(failure, { folders, whole })}`);
   return 1;
 }
 
 if (import.meta.main) {
-  const { _: [suite], together, parallel } = parseArgs(Deno.args, { string: ["together"], boolean: ["parallel"] });
+  const { _: words, together = "1", parallel } = parseArgs(Deno.args, { string: ["together"], boolean: ["parallel"] });
+  const [name = "", ...folders] = words.map(String);
   Deno.chdir(new URL("..", import.meta.url));
-  const flags = parallel ? ["--parallel"] : [];
-  Deno.exit(await runSuite(String(suite), { together: Number(together ?? 1), flags }));
+  const isWhole = Deno.env.get("SEEDS") !== undefined; // each file takes long then, and needs its own thread
+  Deno.exit(
+    await runSuite(name, {
+      folders: folders.length === 0 ? [name] : folders,
+      together: isWhole ? 1 : Number(together),
+      flags: parallel ? ["--parallel"] : [],
+    }),
+  );
 }

@@ -45,7 +45,6 @@ const rows = (): readonly Row[] => [
   },
   {
     name: "two of three agree on false parameters",
-    isQuick: true,
     lossTolerance,
     miners: colluding([0, 1], falseVote),
   },

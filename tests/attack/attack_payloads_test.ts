@@ -70,7 +70,6 @@ const ofInt8 = (): readonly Row[] =>
   ([
     {
       name: "a scale of 2^90 and no codes, in every second block",
-      isQuick: true,
       hostile: blocks(absurd, { codes: "none" }),
     },
     { name: "a scale of 2^90 in every second block", hostile: blocks(absurd, { codes: "own" }) },
@@ -91,7 +90,6 @@ const ofInt8 = (): readonly Row[] =>
     (["hub", "replicas"] as const).map((reducers): Row => ({
       ...row,
       name: `${row.name}, reduced by ${reducers}`,
-      isQuick: "isQuick" in row && reducers === "replicas",
       payload: "int8",
       culprit: "named",
       reducers,

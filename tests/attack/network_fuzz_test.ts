@@ -71,10 +71,10 @@ Deno.test(`Fuzz: ${0.5 * cases} frames give a message or a typed fault`, async (
   mustReach(outcomes, ["message", "malformedFrame", "malformedMessage", "limitExceeded", "versionMismatch"]);
 });
 
-Deno.test(`Fuzz: ${0.1 * cases} hellos are answered, and strangers leave nothing but a number`, async () => {
+Deno.test(`Fuzz: ${0.2 * cases} hellos are answered, and strangers leave nothing but a number`, async () => {
   const below = prngOf(1);
   const hub = new FuzzedHub();
-  await fuzz(0.1, () => hub.tryHello(below));
+  await fuzz(0.2, () => hub.tryHello(below));
   mustReach(hub.outcomes, [
     ...["accept", "malformedFrame", "malformedMessage", "limitExceeded", "unauthenticated"].map((code) =>
       `hello: ${code}`

@@ -34,7 +34,7 @@ Deno.test("Suite: of a report the failed tests, and of a step that failed its te
 Deno.test("Suite: the line that repeats a test names its file, found in the trace where others declare it", () => {
   const deno = "deno test --allow-all --no-check --filter";
   const line = (file: string, text: string, whole = "") =>
-    repeatLine({ name: "Prng: a seed's", file, text }, { suite: "unit", whole });
+    repeatLine({ name: "Prng: a seed's", file, text }, { folders: ["unit"], whole });
   const filter = String.raw`'Prng: a seed'\''s'`;
   assertEquals(line("tests/unit/core/prng_test.ts", ""), `${deno} ${filter} tests/unit/core/prng_test.ts`);
   const trace = "at file:///x/tests/unit/gpu/cpu_stage_test.ts:3:5";
