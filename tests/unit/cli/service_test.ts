@@ -14,6 +14,9 @@ import { systemd } from "../../../cli/tools/service/systemd.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
+/** Beside this file, also when its tests run with those of others. */
+const snapshots = { path: new URL("./__snapshots__/service_test.ts.snap", import.meta.url).pathname };
+
 const plan: ServicePlan = {
   role: "miner",
   name: "iota-miner",
@@ -37,7 +40,7 @@ const unitText = systemd("/ann/.config").textOf;
 const plistText = (plan: ServicePlan) => launchd("/ann").textOf(plan, { hasNamespaces: false });
 
 Deno.test("Service: the systemd unit restarts forever, writes only its folders and quotes every word", async (t) => {
-  await t.assertSnapshot(unitText(plan, { hasNamespaces: true }));
+  await t.assertSnapshot(unitText(plan, { hasNamespaces: true }), snapshots);
 });
 
 Deno.test("Service: a unit sees the machine's /tmp if it has files there", () => {
@@ -69,7 +72,7 @@ Deno.test("Service: a unit sees the data folder that its owner's shell names", (
 });
 
 Deno.test("Service: the launchd agent is kept alive and escapes what XML would read", async (t) => {
-  await t.assertSnapshot(plistText(plan));
+  await t.assertSnapshot(plistText(plan), snapshots);
 });
 
 class FakeMachine implements actions.Machine {

@@ -29,6 +29,9 @@ import { remainingMs, type RunView, tokensPerSecond } from "../../../core/view/v
 import { FakeHost } from "../../support/fake_host.ts";
 import { foldAt, openedView, sampleFacts, sampleMiners, sampleRun } from "../../support/sample_run.ts";
 
+/** Beside this file, also when its tests run with those of others. */
+const snapshots = { path: new URL("./__snapshots__/screen_test.ts.snap", import.meta.url).pathname };
+
 const noPaint = createPaint(false);
 
 /** The view after `steps` steps, `before` records earlier, and the time of its last record. */
@@ -57,7 +60,7 @@ for (const width of [60, 80, 120]) {
       if (steps >= 28) view.chain = { block: 163, weightsSet: 12, epochs: 16, minersRao: "49198765432" };
       const lines = frame(view, { width, height: 30, nowMs, paint: noPaint });
       for (const line of lines) assert(visibleWidth(line) <= width, `${name}: ${line}`);
-      await t.assertSnapshot(`${name}\n${lines.join("\n")}`);
+      await t.assertSnapshot(`${name}\n${lines.join("\n")}`, snapshots);
     }
   });
 }
@@ -102,7 +105,7 @@ Deno.test("Screen: the plain lines of a run", async (t) => {
     foldAt(view, record, atMs);
     return plain.of(record, view, atMs);
   });
-  await t.assertSnapshot(lines.join("\n"));
+  await t.assertSnapshot(lines.join("\n"), snapshots);
 });
 
 Deno.test("Screen: fast steps say one line a second, the last one always", () => {
