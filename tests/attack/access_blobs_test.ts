@@ -250,7 +250,7 @@ Deno.test("Access: a miner cannot make another stage's parameters readable by na
   const { round, slices } = run.hub.take(liar!, "startMerge");
   const named = slices.map(({ size }) => ({ hash: others.parameters.hash, bytes: 4 * size }));
   run.hub.tell(liar!, { type: "payloadCommitted", round, slices: named });
-  assertStringIncludes(run.hub.take(liar!, "reject").fault.detail, "names another stage's parameters");
+  assertStringIncludes(run.hub.take(liar!, "reject").fault.detail, "its blobs are another stage's parameters");
   assertEquals(run.state.merge!.stages[0]!.payloads.has(liar!), false);
   const rest = run.nodes.filter((node) => node !== liar);
   for (const node of rest) {
@@ -266,7 +266,7 @@ Deno.test("Access: a miner cannot make another stage's parameters readable by na
     parameters: { hash: others.parameters.hash, bytes: 64 },
     momentum: null,
   });
-  assertStringIncludes(run.hub.take(second!, "reject").fault.detail, "names another stage's parameters");
+  assertStringIncludes(run.hub.take(second!, "reject").fault.detail, "its blobs are another stage's parameters");
   assertEquals(run.state.merge!.stages[0]!.applied.has(second!), false);
   for (const node of [liar!, second!]) {
     assertEquals(mayRead(run.state, { node, hash: others.parameters.hash }), false);

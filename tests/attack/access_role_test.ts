@@ -53,7 +53,7 @@ Deno.test("Role: every message of the other role is refused with a fault, and no
     assertEquals(hub.inbox(sender).map(({ type }) => type), ["reject"], message.type);
     assertMatch(
       hub.take(sender, "reject").fault.detail,
-      new RegExp(`Cannot accept ${message.type} as its sender must be a ${isValidators ? "validator" : "miner"}`),
+      new RegExp(`Only a ${isValidators ? "validator" : "miner"} may send ${message.type}`),
     );
     const counted = { standings: null, talk: null }; // that it was sent and refused
     assertEquals({ ...hub.state, ...counted }, { ...before, ...counted }, message.type);

@@ -144,7 +144,7 @@ testWhere(
     withFolder(async (folder) => {
       const store = await open(folder, { createFile: fullDisk });
       const message = await assertProblem(() => store.put(patterned(1_000, 1)), "diskFull");
-      assertStringIncludes(message, `in ${folder} as the disk is full: free some space or choose another data folder`);
+      assertStringIncludes(message, `in ${folder}: the disk is full; free some space or choose another data folder`);
       assertEquals(await store.find(hashOf(patterned(1_000, 1))), null);
       assertEquals(await Array.fromAsync(Deno.readDir(`${folder}/incoming`)), []);
     }),

@@ -119,7 +119,7 @@ export function damageCases(check: Check): void {
     must(node.send({ note: 0 }));
     link.swallowing = false;
     must(node.send({ note: 1 }));
-    assertStringIncludes((await world.hubEvents.next("linkDamaged")).fault.detail, "message 2 as 1 comes next");
+    assertStringIncludes((await world.hubEvents.next("linkDamaged")).fault.detail, "Message 2 arrived instead of 1");
     await world.reconnect(member);
     assertEquals((await world.hubEvents.next("peerConnected")).resumed, true);
     assertEquals(await received(world.hubEvents, 2), notes(0, 2));

@@ -82,7 +82,7 @@ export function oldHelloCases(check: Check): void {
     second.wire.send(encodeFrame({ header: hello }));
     const refusal = readRefusal(headerOf((await second.events.next("frame")).bytes));
     assertEquals(refusal?.code, "unauthenticated");
-    assertStringIncludes(refusal?.detail ?? "", "another one");
+    assertStringIncludes(refusal?.detail ?? "", "another connection's challenge");
     await second.events.next("closed");
     first.wire.close("test over");
   });
