@@ -125,7 +125,7 @@ Deno.test("Quota: an upload that sends nothing for too long ends with a sentence
     timers.advance(silenceMs);
     const answer = await silent.answer();
     assertStringIncludes(answer, "HTTP/1.1 408");
-    assertStringIncludes(answer, "no byte came for 20000 ms");
+    assertStringIncludes(answer, "sent no byte for 20000 ms");
     await hub.world.slots.until(attacker.address, 0);
     assertEquals(hub.world.quota.usage(attacker.address), { bytes: 0, blobs: 0 });
     const client = hub.world.client({ url: listener.url, authorize: hub.world.authorize({ signer: attacker }) });

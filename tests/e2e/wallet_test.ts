@@ -123,9 +123,9 @@ Deno.test("iota wallet: a wrong command line exits with 2 and says why", async (
     await check("new --coldkey", "are not a terminal");
     await check("import", "either a file or --uri");
     await check("sign", "--message TEXT");
-    await check("verify --message hello", "--signature must be given");
+    await check("verify --message hello", "--signature is missing");
     await check("verify --message hello --signature 0x12 --name t", "128 hex digits");
-    await check("regen --coldkey --address nobody", "must be an ss58 address");
+    await check("regen --coldkey --address nobody", "is not an ss58 address");
     for (const name of ["../up", "a/b", ".."]) {
       const { code, printed } = await wallet(folder, `new --name ${name}`);
       assertEquals(code, 1, printed);
