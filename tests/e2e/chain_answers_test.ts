@@ -115,7 +115,7 @@ Deno.test("Chain answers: an axon that may not be announced yet gets the number 
     assertStringIncludes(again.stdout, "nothing was sent");
     const { code, stderr } = await chain("serve --ip 203.0.113.7 --port 8092");
     assertEquals(code, 75, stderr);
-    assertMatch(stderr, /accepts an announcement every 2,000 blocks: the last one is \d+ blocks? old/);
+    assertMatch(stderr, /accepts an announcement every 2,000 blocks, and the last one is \d+ blocks? old/);
     assertMatch(stderr, /Try again in 1,\d{3} blocks \(/);
     const wrong = await chain("serve --ip 127.0.0.1 --port 8092"); // its own words count, not the wait
     assertStringIncludes(wrong.stderr, "must not be a loopback");

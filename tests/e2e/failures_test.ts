@@ -321,7 +321,7 @@ for (const moment of ["listening", "nodeAssigned", "runStarted", "mergePhase", "
       assertEquals(code, 1, stderr);
       const summary = swarm.lines.all.at(-1)!;
       assertEquals([summary.type, summary["microbatchesLost"]], ["summary", 0]);
-      assertMatch(stderr, /resume with: iota swarm --data \S+ --device reference$/m);
+      assertMatch(stderr, /resume with: iota swarm --data \S+ --device cpu$/m);
       const steps = (summary["steps"] as number) + 10;
       const words = ["swarm", ...toy, "--steps", `${steps}`, "--sample-tokens", "0", "--data", folder];
       const again = new IotaProcess([...words, "--json"]);

@@ -106,7 +106,7 @@ Deno.test("Swarm: Ctrl-C while training ends all its processes, the same command
     first.kill("SIGINT");
     const stopped = await first.ended;
     assertEquals(stopped.code, 1);
-    assertMatch(stopped.stderr, /resume with: iota swarm --data \S+ --device reference$/m);
+    assertMatch(stopped.stderr, /resume with: iota swarm --data \S+ --device cpu$/m);
     const { steps, microbatchesLost, rounds } = first.lines.all.at(-1)!;
     assertEquals(microbatchesLost, 0);
     const pids = first.lines.all.filter((line) => line.type === "nodeStarted").map((line) => Number(line["pid"]));
