@@ -113,7 +113,7 @@ Deno.test("iota chain: register, stake, a permit, weights, and the row is in the
       await chain.refused(`weights --wallet alice --set ${bob}=1`, { text: "not in subnet 9" });
       await chain.refused("weights --wallet alice --set 0:0", { text: "All scores are zero" });
       await chain.refused("weights --wallet alice --set 0:1 --salted", { text: "accepts weights openly" });
-      await chain.refused("commit --wallet alice --reveal", { text: "there is none" });
+      await chain.refused("commit --wallet alice --reveal", { text: "no salted commit to reveal" });
       await chain.refused("metagraph --netuid 77", { text: "no subnet 77" });
     });
 
