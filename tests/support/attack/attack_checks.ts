@@ -124,14 +124,13 @@ export function assertLossLikeCalm(
 const harmless = new Set(["staleResult", "wrongPhase"]);
 
 /** As anybody's may be when two compute the same. */
-const isLateResult = (detail: string): boolean => detail.includes("as it must be leased to the sender");
 
 /** In a record that says what it did wrong, or that it is gone. */
 export function isNamed({ records }: Aftermath, node: string): boolean {
   return records.some((record) =>
     ((record.type === "nodeLost" || record.type === "mergeLate" || record.type === "taskReleased") &&
       record.node === node) ||
-    (record.type === "faultSeen" && record.node === node && !isLateResult(record.detail)) ||
+    (record.type === "faultSeen" && record.node === node && record.code !== "staleResult") ||
     (record.type === "verdict" && record.miner === node && !record.passed) ||
     (record.type === "sliceDisputed" && record.liar === node) ||
     (record.type === "warning" && record.text.includes(node)) || namedAnew(record, node)
