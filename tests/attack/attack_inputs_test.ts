@@ -253,7 +253,7 @@ function nanOnce(): Row {
       const warnings = records.flatMap((record) => record.type === "warning" ? [record.text] : []);
       const accused = miners.filter((node) => !hostile.has(node) && warnings.some((text) => text.includes(node)));
       assertEquals(accused, [], "no warning names an honest node");
-      const remade = records.filter((record) => record.type === "taskReleased" && record.reason.includes("made again"));
+      const remade = records.filter((record) => record.type === "taskReleased" && record.reason.includes("recomputed"));
       assert(remade.length > 0 && remade.length < 3 * rounds, `${remade.length} makings for claims in vain`);
     },
   };

@@ -96,7 +96,7 @@ Deno.test("Lost rounds: the reason tells miners that were gone from those that w
   const disconnect = (hub: ScriptedOrchestrator, node: NodeId) => hub.step({ type: "nodeDisconnected", node });
   assertEquals(reasonsOf(1, () => {}), ["0: no payload came in time"]);
   assertEquals(reasonsOf(1, (hub, [only]) => disconnect(hub, only!)), [
-    "0: the only miner that had trained in the round left or lost the connection before a payload had come",
+    "0: the only miner that had trained in the round left or lost the connection before a payload came",
   ]);
   assertEquals(reasonsOf(2, (hub, [first]) => disconnect(hub, first!)), [
     "0: of the 2 miners that had trained in the round, 1 left or lost the connection, and no payload of the rest came in time",

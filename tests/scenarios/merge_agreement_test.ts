@@ -271,5 +271,5 @@ Deno.test("Merge: of parameters that a run went back to and the store lost, nobo
   hub.step({ type: "checkpointFailed", round, detail: "", missing: stage });
   hubMerges(hub, hub.blob(64));
   const texts = hub.records.flatMap((record) => record.type === "warning" ? [record.text] : []);
-  assertMatch(texts.at(-1)!, /Stage 0 of round 2 begins with other parameters than those that the run went back to/);
+  assertMatch(texts.at(-1)!, /Stage 0 of round 2 begins with other parameters than those of the rollback/);
 });

@@ -153,7 +153,7 @@ Deno.test("Recomputing: after claims in vain a node has one a round, not three",
       },
     });
     const released = hub.records.filter(({ type }) => type === "taskReleased").slice(before);
-    return released.filter((record) => record.type === "taskReleased" && record.reason.includes("made again")).length;
+    return released.filter((record) => record.type === "taskReleased" && record.reason.includes("recomputed")).length;
   };
   assertEquals([remade(), hub.state.standings.get(claimer)?.vainRound], [3, 0]);
   hub.state.claims.clear(); // as a new round does

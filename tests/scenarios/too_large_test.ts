@@ -47,7 +47,7 @@ Deno.test("Too large: a miner that can hold no stage is told so and leaves, afte
   const swarm = new World({ config: configOf() });
   await swarm.startAll();
   const small = await swarm.addMiner({ device: smallHost(() => true) });
-  const left = assertRejects(() => small.role.finished, UserError, "must hold one of the run's stages");
+  const left = assertRejects(() => small.role.finished, UserError, "cannot hold any of the run's stages");
   await swarm.runThrough();
   assertWhole(swarm);
   const error = await left;
