@@ -31,7 +31,8 @@ Deno.test("Merge: where none of a stage's replicas has answered in time, all hav
   const [first, second] = nodes as [NodeId, NodeId];
   hub.wait(61_000);
   assertEquals([stageOf(hub).phase, late(hub)], ["committing", []]);
-  const waits = () => hub.records.filter((record) => record.type === "warning" && /waits longer/.test(record.text)).length;
+  const waits = () =>
+    hub.records.filter((record) => record.type === "warning" && /waits longer/.test(record.text)).length;
   assertEquals(waits(), 1);
   commit(hub, first);
   hub.wait(40_000);
