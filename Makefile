@@ -67,8 +67,8 @@ attack: setup ## whole runs with liars and withholders; the quick rows, or all o
 conformance: setup ## one suite per interface, run for each implementation
 	$(call suite,conformance,--parallel)
 
-webgpu: setup ## the kernels on a WebGPU driver, in a process of its own: a driver may crash
-	$(call suite,webgpu,--parallel --together 10)
+webgpu: setup ## the kernels on a WebGPU driver: a process of its own and a device for each file, as tests lose them
+	$(call suite,webgpu,--parallel)
 
 simulated: setup ## scripted simulations: restarts, reconnects, chains, calm runs
 	$(call suite,sim,--parallel)
