@@ -123,9 +123,7 @@ export function assertLossLikeCalm(
 /** Refusal codes that an honest node gets when another was faster. */
 const harmless = new Set(["staleResult", "wrongPhase"]);
 
-/** As anybody's may be when two compute the same. */
-
-/** In a record that says what it did wrong, or that it is gone. */
+/** In a record that says what it did wrong, or that it is gone; a late result is anybody's where two compute the same. */
 export function isNamed({ records }: Aftermath, node: string): boolean {
   return records.some((record) =>
     ((record.type === "nodeLost" || record.type === "mergeLate" || record.type === "taskReleased") &&
