@@ -188,13 +188,14 @@ export class Checkers implements HubWatch, NodeWatch {
     );
   }
 
-  isWanted({ node }: WatchedNode, { work, round, payloads }: WatchedWork): boolean {
+  isWanted({ node }: WatchedNode, { work, stage, round, payloads }: WatchedWork): boolean {
     const state = this.#options.hubState();
     const member = state.members.get(node);
     if (member === undefined) return false;
     switch (work) {
       case "loadStage":
-        return member.status === "loading" && member.loadingRound === round && state.sources.round === round;
+        if (member.stage !== stage || member.status !== "loading") return false; // it was moved meanwhile
+        return member.loadingRound === round && state.sources.round === round;
       case "reduceSlice":
         return state.round === round &&
           state.merge?.stages.some((merge) => isAsked(merge, { node, payloads })) === true;

@@ -3,7 +3,7 @@
  */
 
 import type { Fault } from "../../../../core/fault.ts";
-import type { BlobRef, NodeId, TaskId } from "../../../../core/ids.ts";
+import type { BlobRef, NodeId, StageIndex, TaskId } from "../../../../core/ids.ts";
 import type { OwnMerge } from "./merge_check.ts";
 
 interface WatchedNode {
@@ -13,6 +13,7 @@ interface WatchedNode {
 
 export interface WatchedWork {
   readonly work: string;
+  readonly stage: StageIndex | null; // that was to be loaded
   readonly round: number | null;
   readonly payloads: readonly BlobRef[]; // that were to be reduced
 }

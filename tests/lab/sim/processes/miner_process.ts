@@ -61,7 +61,8 @@ export class MinerProcess extends NodeProcess {
     const onDevice = !besideDevice.has(work.type);
     const cost = { medianMs: this.#medianMs(work), bytes: bytesOf(work, outcome), onDevice };
     const payloads = work.type === "reduceSlice" ? work.inputs.map(({ payload }) => payload) : [];
-    const watched = { work: work.type, round: roundOf(this.state, work), payloads };
+    const stage = work.type === "loadStage" ? work.stage : null;
+    const watched = { work: work.type, stage, round: roundOf(this.state, work), payloads };
     const isWanted = outcome.result.ok || this.services.watch.isWanted(this, watched); // when it asked for the blobs
     this.compute(
       cost,

@@ -65,7 +65,9 @@ export class ValidatorProcess extends NodeProcess {
     this.compute({ medianMs, bytes, onDevice: true }, () => {
       if (result.ok) return done(result);
       const isFate = missing !== null && blobs.wasLost(missing);
-      if (!isFate) watch.workFailed(this, { work: work.type, round: null, payloads: [], fault: result.fault });
+      if (!isFate) {
+        watch.workFailed(this, { work: work.type, stage: null, round: null, payloads: [], fault: result.fault });
+      }
       done(result);
     });
   }
