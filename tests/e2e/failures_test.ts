@@ -22,7 +22,7 @@ Deno.test("Failures: an unreachable orchestrator is named with its address and w
     const wallet = ["--wallet", "hot", "--wallet-path", `${folder}/wallets`];
     await iota(["wallet", "new", "--name", "hot", "--wallet-path", `${folder}/wallets`]);
     const words = ["miner", "--orchestrator", "ws://127.0.0.1:9", ...wallet, "--device", "cpu"];
-    const says = /the orchestrator at 'ws:\/\/127\.0\.0\.1:9' must admit this node at the first attempt[\s\S]*next/;
+    const says = /The orchestrator at 'ws:\/\/127\.0\.0\.1:9' did not admit this node at the first attempt[\s\S]*next/;
     await check([...words, "--give-up-after", "0"], { code: 1, says });
   });
 });
@@ -140,7 +140,7 @@ Deno.test("Failures: another run never takes the place of an earlier one without
     await check(["orchestrate", "--data", folder], { code: 1, says: /in use by iota orchestrate, process \d+/ });
     await check(["orchestrate", "--data", folder, "--fresh", "--port", "0"], {
       code: 1,
-      says: /one process at a time may hold a run's folder[\s\S]*Stop the other one first/,
+      says: /it is in use by iota orchestrate, process \d+[\s\S]*Stop the other one first/,
     });
     first.kill("SIGTERM");
     assertEquals((await first.ended).code, 0);
