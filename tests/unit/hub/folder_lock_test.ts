@@ -45,7 +45,7 @@ Deno.test("Folder lock: a start whose view of the folder is out of date is refus
     const lock = await take(first, null);
     await Deno.writeTextFile(`${folder}/run.json`, "{}");
     lock.close();
-    await assertRejects(() => take(second), UserError, "another process has begun or resumed a run there");
+    await assertRejects(() => take(second), UserError, "Another process has just begun or resumed a run in");
     (await take(await planOf(folder))).close(); // which the refused one does not hold
   });
 });
