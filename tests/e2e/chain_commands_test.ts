@@ -216,7 +216,7 @@ Deno.test("iota chain: a wrong command line exits with 2 and says why", async ()
   await check("weights --set 3;4", "UID:WEIGHT or HOTKEY=WEIGHT");
   await check("weights --wait", "--set LIST or --from FILE");
   await check("commit --wait", "--reveal");
-  await check(`serve --ip 203.0.113.7 --port 80 --hotkey ${bob}`, "it is an address");
+  await check(`serve --ip 203.0.113.7 --port 80 --hotkey ${bob}`, "Cannot sign with an address");
 });
 
 Deno.test("iota chain: each action explains itself with examples", async () => {

@@ -271,7 +271,11 @@ Deno.test("Finding a run: wrong options are reported before any search", async (
       /Put the invite in quotes/,
     );
     const invite = inviteText({ socket: "ws://127.0.0.1:9", run: "a", hub: nodeId(stranger.address) })!;
-    await check(["miner", "--wallet", "hot", "--orchestrator", invite, "--run", "b"], 2, /contradicts the invite, which names a/);
+    await check(
+      ["miner", "--wallet", "hot", "--orchestrator", invite, "--run", "b"],
+      2,
+      /contradicts the invite, which names a/,
+    );
     await check(["runs", "--chain", "none"], 2, /--chain none/);
     await check(["runs", "--chain", "ws://127.0.0.1:9", "--timeout", "1"], 1, /Cannot reach the chain/);
   });
