@@ -48,11 +48,7 @@ function provoked(at: (name: string) => string, corpus: string): Provoked[] {
       says: /PEM/,
       pastes: true,
     },
-    {
-      words: ["orchestrate", ...toy, "--public-address", "http://x"],
-      says: /other machines cannot dial/,
-      pastes: true,
-    },
+    { words: ["orchestrate", ...toy, "--public-address", "http://x"], says: /machines cannot dial/, pastes: true },
     { words: ["orchestrate", ...toy, "--host", "203.0.113.9", "--data", at("h")], says: /does not have that address/ },
     { words: ["orchestrate", ...toy, "--data", at("held")], says: /which names the run, is missing/ },
     { words: ["orchestrate", "--resume", "--data", at("none")], says: /holds no run/ },
