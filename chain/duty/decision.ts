@@ -96,7 +96,7 @@ function waitOf(state: DutyState, view: ChainView, own: Neuron, window: SendWind
     return { level: "good", words: "this epoch's weights have landed; the next land", atBlock: startBlock };
   }
   if (state.scores === null) {
-    return { level: "waiting", words: "no scores yet: no miner's work is due", atBlock: null };
+    return { level: "waiting", words: "no scores yet: no miner's work has vested", atBlock: null };
   }
   const allowedBlock = firstAllowedBlock({ lastUpdateBlock, parameters });
   if (allowedBlock > window.landingBlock && allowedBlock > window.startBlock) {

@@ -116,7 +116,7 @@ function failedLine(record: Extract<ValidatorRecord, { type: "verdict" }>): stri
   const subject = `round ${record.round}: stage ${record.stage} ${miner} FAILED`;
   if (gradient !== undefined) {
     const [found, claimed] = [gradient.found, gradient.claimed].map((square) => decimal(Math.sqrt(square)));
-    return `${subject}: its gradient's norm is ${found}, it confirmed ${claimed}`;
+    return `${subject}: its gradient's norm is ${found}, it committed to ${claimed}`;
   }
   const loss = lossError === null ? "" : `, loss error ${decimal(lossError)}`;
   return `${subject} on ${task}: innovation error ${decimal(innovationError)} (at most ${tolerance})${loss}, ` +

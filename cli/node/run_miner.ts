@@ -70,7 +70,7 @@ export async function runMiner(context: CommandContext): Promise<number> {
   };
   return await runRole(context, {
     node,
-    start: () => Promise.resolve(role = restingMiner(context, { node, peers, watch, tally, onRecord })),
+    start: () => Promise.resolve(role = pausingMiner(context, { node, peers, watch, tally, onRecord })),
     failed,
     end: async () => {
       upgrade?.stop();
@@ -92,7 +92,7 @@ function openScreen(
   const pause: KeyAction = {
     key: "p",
     word: "pause",
-    doc: "rest until pressed again: leave the run, and join it again",
+    doc: "leave the run; press it again to join again",
     act: async () => {
       await toggle();
       return null; // its own line says it
@@ -101,7 +101,7 @@ function openScreen(
   return openNodeScreen({ output, role: "miner", address, meter, nowMs: () => systemTimers.nowMs(), actions: [pause] });
 }
 
-interface RestingMinerOptions {
+interface PausingMinerOptions {
   readonly node: OpenNode;
   readonly peers: PeerServer | null;
   readonly watch: PauseWatch;
@@ -109,9 +109,9 @@ interface RestingMinerOptions {
   readonly onRecord: (record: MinerRecord) => void;
 }
 
-function restingMiner(
+function pausingMiner(
   { dataFolder, output, options: given }: CommandContext,
-  options: RestingMinerOptions,
+  options: PausingMinerOptions,
 ): PausingRole {
   const { node, peers, watch, tally, onRecord } = options;
   const folder = `${dataFolder()}/miners/${node.signer.address}`;
@@ -148,7 +148,7 @@ function restingMiner(
     onPaused: ({ cause, reason }) => {
       tally.pauses += 1;
       output.event({ type: "paused", cause, reason } satisfies ShellEvent);
-      output.line(`resting: ${reason}`);
+      output.line(`paused: ${reason}`);
     },
     onResumed: () => {
       output.event({ type: "resumed" } satisfies ShellEvent);

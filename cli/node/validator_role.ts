@@ -20,7 +20,7 @@ export interface ValidatorRoleOptions {
   readonly blobs: BlobAccess;
   readonly memoryBytes?: number | undefined; // for stages that are kept on the device
   readonly onRecord: (record: ValidatorRecord) => void;
-  /** False: no round's work is due yet. */
+  /** False: no round's work has vested yet. */
   readonly onScores: (round: number, scores: readonly MinerScore[], isAnyDue: boolean) => void;
   /** Decides what to do and send. @default an honest validator */
   readonly machine?: Machine<ValidatorState, ValidatorEvent, ValidatorEffect>;

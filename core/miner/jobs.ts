@@ -54,7 +54,7 @@ export function jobDone(state: MinerState, options: { job: Job; result: MinerRes
       assert(result.type === "runTask", "a task answers a task");
       return taskComputed(state, { job, result });
     case "sealStep":
-      assert(result.type === "sealGradients", "a seal answers a seal");
+      assert(result.type === "sealGradients", "a commitment answers a request to commit");
       return sealed(state, { job, squareSum: result.squareSum });
     case "applyStep":
       return stepApplied(state, job);

@@ -59,7 +59,7 @@ testWhere(
       const miner = new TerminalProcess(["miner", ...words, "--device", "cpu"]);
       await miner.until(/working · stage 0, round [1-9]/);
       await miner.press("p");
-      await miner.until(/resting: paused by hand/);
+      await miner.until(/paused: by hand/);
       await miner.press("p");
       await miner.until(/working · stage 0/);
       await miner.press("\x03");

@@ -61,7 +61,7 @@ export class ValidatorChain {
     this.#keeper?.scored(round, byHotkey);
   }
 
-  /** The first rounds are not due yet: there is nothing to set, and nothing is wrong. */
+  /** No round has vested yet: there is nothing to set, and nothing is wrong. */
   #sayNothingIsDue(): void {
     if (this.#isWaitSaid || this.#connected === null) return;
     this.#isWaitSaid = true;

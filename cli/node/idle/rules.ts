@@ -41,7 +41,7 @@ export function decide(rules: PauseRules, readings: Readings, before: Verdict): 
   const { schedule, idleOnly, mainsOnly, maxCelsius } = rules;
   const { at, isHeld, otherLoad, userIdleMs, onMains, celsius } = readings;
   const wasFor = (cause: PauseCause) => !before.runs && before.cause === cause;
-  if (isHeld) return rest("hand", "paused by hand; p on its screen or SIGUSR2 resumes it");
+  if (isHeld) return rest("hand", "by hand; p on its screen or SIGUSR2 resumes it");
   if (schedule !== null && !isWithin(schedule, at)) return rest("schedule", `outside its hours (${schedule.text})`);
   if (!before.runs && isUnknown(before.cause, readings)) return before;
   if (mainsOnly && onMains === false) return rest("battery", "the machine runs on battery");

@@ -118,7 +118,7 @@ function doingText(doing: Doing, { nowMs, width }: { nowMs: number; width: numbe
         duration(Math.max(0, nowMs - doing.sinceMs))
       }: paused, a stage has no miner ready, or others are faster`;
     case "resting":
-      return `resting: ${printable(doing.reason)}`;
+      return `paused: ${printable(doing.reason)}`;
     case "benched":
       return noticeText({ type: "notice", about: "rest", untilRound: doing.untilRound });
     case "behind":

@@ -1,4 +1,4 @@
-/** What the orchestrator says of a miner's conduct, in words for its owner. */
+/** The orchestrator's notifications to a miner, in sentences for its owner. */
 
 import { unreachable } from "../../../core/assert.ts";
 import type { MinerRecord } from "../../../core/miner/event.ts";
@@ -9,7 +9,7 @@ import type { Notice, ToldDuty } from "../../../core/protocol/notice.ts";
 import { plural, printable } from "../../terminal/text/format.ts";
 
 const dutyTexts: Readonly<Record<ToldDuty, string>> = {
-  confirming: "its word for a step's gradient",
+  confirming: "its commitment to a step's gradient",
   committing: "its payload for the merge",
   reducing: "its slices of the merge",
   applying: "the merged parameters",
@@ -48,9 +48,9 @@ export const failedUploadText = ({ round, upload }: Extract<MinerRecord, { type:
 export function noticeText(notice: Notice): string {
   switch (notice.about) {
     case "withheld":
-      return `round ${notice.round}: paid less, as ${dutyTexts[notice.duty]} did not come in time`;
+      return `round ${notice.round}: paid less, as ${dutyTexts[notice.duty]} missed the deadline`;
     case "rest":
-      return `no stage until round ${notice.untilRound}: duties came too late; check link and device`;
+      return `no stage until round ${notice.untilRound}: too many missed deadlines; check link and device`;
     case "forfeit":
       return `unvested pay from round ${notice.fromRound} on was forfeited: the parameters were never uploaded`;
     case "behind":

@@ -32,7 +32,7 @@ export class StateCopies {
 
   /** What `put` returns, given the bytes that show it. */
   async show<T>(at: StepOfRound, put: (bytes: Uint8Array) => Promise<T>): Promise<T> {
-    const { start, current } = present(this.#copies.get(keyOf(at)), "a state is copied before it is shown");
+    const { start, current } = present(this.#copies.get(keyOf(at)), "a state is copied before it is uploaded");
     const shown = await put(await workInTurns(encodeChange(start, current)));
     this.#copies.delete(keyOf(at));
     return shown;

@@ -33,7 +33,7 @@ export function historyText(history: MinerHistory, { hasRounds }: { readonly has
 
 const roundsText = (history: MinerHistory): string[] => [
   "Earned, in units of a mean stage's forward (a backward counts as two); a score is the sum of " +
-  `${roundsInWindow} rounds; a round counts ${roundsUntilDue} rounds later, or when the run ends:`,
+  `${roundsInWindow} rounds; a round vests ${roundsUntilDue} rounds later, or when the run ends:`,
   ...indented(history.rounds.map(roundText)),
   ...indented(noRounds(history)),
   ...indented(endText(history)),
@@ -89,7 +89,9 @@ export function checkedText(history: MinerHistory): string[] {
   const gradients = all.filter(({ gradient }) => gradient !== undefined);
   const ofGradients = gradients.length === 0 ? [] : [gradientsText(gradients)];
   const verdicts = all.filter(({ gradient }) => gradient === undefined);
-  if (verdicts.length === 0) return ["No validator has repeated a task of it.", ...ofGradients, ...signedText(all)];
+  if (verdicts.length === 0) {
+    return ["No validator has repeated one of its tasks yet.", ...ofGradients, ...signedText(all)];
+  }
   const failed = verdicts.filter(({ passed }) => !passed);
   const worst = Math.max(...verdicts.filter(({ passed }) => passed).map(({ innovationError }) => innovationError));
   const passed = verdicts.length - failed.length;
@@ -116,8 +118,10 @@ function signedText(verdicts: Verdicts): string[] {
   return [
     signed === verdicts.length
       ? "Each verdict is signed by its validator."
-      : `Verdicts signed by their validators: ${signed} of ${verdicts.length}; the others are the orchestrator's word.`,
-    ...(failed.length === 0 ? [] : [`Work found wrong that it had signed itself: ${proven} of ${failed.length}.`]),
+      : `Verdicts signed by their validators: ${signed} of ${verdicts.length}; the orchestrator vouches for the others.`,
+    ...(failed.length === 0
+      ? []
+      : [`Of the ${times(failed.length, "result")} found wrong, it had signed ${proven} itself.`]),
   ];
 }
 
@@ -127,13 +131,13 @@ function gradientsText(gradients: Verdicts): string {
   return `Validators recomputed ${times(gradients.length, "gradient")}: ` +
     `${gradients.length - failed.length} passed, ${failed.length} failed.` +
     failed.map(({ round, validator, gradient }) =>
-      ` Round ${round}, by ${validator}: the norm is ${norm(gradient?.found)}, and it confirmed ${
+      ` Round ${round}, by ${validator}: the norm is ${norm(gradient?.found)}, and it committed to ${
         norm(gradient?.claimed)
       }.`
     ).join("");
 }
 
-/** What it earned in the round's steps, less what was withheld by rule. */
+/** What it earned in the round's steps, less the reductions for missed deadlines and for payload quality. */
 export const dueOf = ({ earned, isHalved, quality }: RoundEarnings): number =>
   (isHalved ? earned / 2 : earned) * quality;
 
@@ -152,83 +156,94 @@ export function reasonsOfRound(earnings: RoundEarnings): string[] {
   const { round, earned, credited, isDue, isForfeited, isHalved, isExpelled, quality, unpaidSteps } = earnings;
   return [
     ...(unpaidSteps > 0 ? [`${times(unpaidSteps, "step")} without pay`] : []),
-    ...(isHalved ? ["half withheld, as it let a duty of the merge pass"] : []),
-    ...(quality < 1 ? [`${(100 * quality).toFixed(0)} % of them counted, by the last trial of its payload`] : []),
-    ...(isDue || isForfeited || isExpelled ? [] : [`due once round ${round + roundsUntilDue} is reported`]),
+    ...(isHalved ? ["half of the pay, because it missed a deadline of the merge"] : []),
+    ...(quality < 1
+      ? [`${(100 * quality).toFixed(0)} % of them counted, by the latest leave-one-in evaluation of its payload`]
+      : []),
+    ...(isDue || isForfeited || isExpelled ? [] : [`vesting once round ${round + roundsUntilDue} is reported`]),
     ...(isForfeited
-      ? ["forfeited before they vested, because it left or did not answer when it had to upload its parameters"]
+      ? ["forfeited before they vested, because it left or did not upload the parameters it was asked for"]
       : []),
     ...(credited < dueOf(earnings)
       ? [
-        `of ${amount(earned)}, as ${
+        `of ${amount(earned)}, because ${
           isExpelled
             ? "it was banned"
-            : "the rest is in no merge, or was withheld, as it let a second duty of the merge pass"
+            : "no payload of the merge contains the other gradients, or because it missed a second deadline of the merge"
         }`,
       ]
       : []),
   ];
 }
 
-const noRounds = ({ rounds }: MinerHistory) => rounds.length === 0 ? ["No round that it worked in has ended."] : [];
+const noRounds = ({ rounds }: MinerHistory) =>
+  rounds.length === 0 ? ["No round in which it worked has ended yet."] : [];
 
 export function effectText({ stage, samples, effect, standardError, moreSteps }: MinerEffect): string {
   const measured = `Stage ${stage}, ${times(samples, "microbatch", "microbatches")}: `;
   if (standardError === null) return `${measured}too few for an error bar.`;
   const side = effect >= 0 ? "above" : "below";
-  const value = `${Math.abs(effect).toFixed(4)} ± ${standardError.toFixed(4)} nats ${side} its stage-mates`;
+  const value = `${Math.abs(effect).toFixed(4)} ± ${
+    standardError.toFixed(4)
+  } nats ${side} the other miners of its stage`;
   const isKnown = moreSteps === 0
-    ? "too much for chance, or too little to matter (0.01)"
-    : `chance may do that, and about ${times(moreSteps ?? 0, "more step")} would tell`;
-  return `${measured}${value}; ${isKnown}. Miners of the last stage report these losses, so they prove nothing.`;
+    ? "that is more than chance explains, or too little to matter (less than 0.01)"
+    : `this may be chance; about ${times(moreSteps ?? 0, "more step")} would tell`;
+  return `${measured}${value}; ${isKnown}. Miners of the last stage report these losses, so they are not proof.`;
 }
 
 const endText = ({ end }: MinerHistory): string[] =>
   end === null
     ? []
-    : [`At the run's end, with all rounds due: score ${amount(end.score)}, ${percent(end.shareOfScores)} of all.`];
+    : [`At the run's end, with all rounds vested: score ${amount(end.score)}, ${percent(end.shareOfScores)} of all.`];
 
-/** What is held against it, each with the way out; the first is what costs most. */
+/** What reduces its pay, each with its remedy; the most expensive comes first. */
 export function adviceFor(history: MinerHistory): string[] {
-  if (history.isExpelled) return ["Nothing in this run: it was proven to lie and is banned; no later work is paid."];
+  if (history.isExpelled) {
+    return ["Nothing in this run: it was banned for results that were proven false, and later work is not paid."];
+  }
   const last = history.rounds.at(-1);
   const failed = verdictsOn(history).filter(({ passed }) => !passed).at(-1);
   const isSlow = last !== undefined && last.matesTasks !== null && last.tasks < slowShare * last.matesTasks;
   const advice = [
     ...(last !== undefined && last.withheldBy.length > 0
       ? [
-        `Correct outputs: ${times(last.withheldBy.length, "validator")} withholds its pay` +
+        `Correct outputs: ${withholding(last.withheldBy.length)} its pay` +
         `${
           failed === undefined ? "" : ` until round ${failed.round + roundsBooked}`
         }. Check the device with: iota doctor`,
       ]
       : []),
-    ...(last?.isHalved ? ["Answering every merge in time: a withheld duty costs half of the round's pay."] : []),
+    ...(last?.isHalved
+      ? ["Meeting every deadline of the merge: the first one missed costs half of the round's pay."]
+      : []),
     ...(last !== undefined && last.quality < 1
       ? [
-        "A payload that improves the model: on held-out text its last one tried gained far less than its peers'. " +
+        "Payloads that improve the model: the latest one evaluated on held-out text gained far less than its peers'. " +
         "Check the device with: iota doctor",
       ]
       : []),
     ...(history.rounds.some((round) => !round.isHalved && round.credited < dueOf(round))
-      ? ["Staying until the merge: work whose gradients are gone before it is not paid after the first time."]
+      ? ["Staying until the merge: gradients that are lost before it are paid only the first time."]
       : []),
     ...(history.rounds.some(({ isForfeited }) => isForfeited)
-      ? ["Staying until it has shown the parameters that it is asked for: before that, leaving costs what is not due."]
+      ? ["Staying until it has uploaded the parameters it is asked for: leaving earlier forfeits its unvested pay."]
       : []),
     ...(isSlow
       ? [
-        `A faster device or link: it did ${plural(last.tasks, "task")} where its stage-mates did ${
+        `A faster device or link: it did ${plural(last.tasks, "task")}, the other miners of its stage ${
           amount(last.matesTasks!)
-        }.`,
+        } on average.`,
       ]
       : []),
   ];
-  return advice.length > 0 ? advice : ["Only more work: nothing is held against it."];
+  return advice.length > 0 ? advice : ["Only more work: nothing reduces its pay."];
 }
 
 const slowShare = 0.8;
 
+const withholding = (validators: number) =>
+  validators === 1 ? "1 validator withholds" : `${validators} validators withhold`;
 const times = (count: number, noun: string, nouns = `${noun}s`) => `${count} ${count === 1 ? noun : nouns}`;
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 const amount = (value: number) => Number(value.toFixed(2)).toString();

@@ -36,7 +36,7 @@ export interface AccountRound {
 export interface MemberAccount {
   readonly node: string;
   readonly role: "miner" | "validator" | null; // null: the log's newest files do not say
-  readonly sinceRound: number | null; // the first round that this rests on; null: none has ended
+  readonly sinceRound: number | null; // the first round that this covers; null: none has ended
   readonly isExpelled: boolean;
   readonly checked: readonly string[];
   readonly rounds: readonly AccountRound[]; // newest first

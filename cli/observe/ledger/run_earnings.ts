@@ -9,12 +9,12 @@ import { roundsUntilDue } from "../../../core/score/work_score.ts";
 import { eachEntry } from "./member_account.ts";
 
 export interface RunEarnings {
-  readonly sinceRound: number; // the first report that this rests on
+  readonly sinceRound: number; // the first report that this covers
   readonly round: number; // the newest one with pay
   readonly miners: readonly {
     readonly node: string;
     readonly earned: number; // in units of a mean stage's forward
-    readonly inEscrow: number; // credited and not due yet
+    readonly inEscrow: number; // credited, not vested yet
   }[]; // those with most units first
 }
 
@@ -35,7 +35,7 @@ export function earningsOf(reports: readonly RoundEntry[]): RunEarnings | null {
   if (first === undefined || newest === undefined) return null;
   const sums = new Map<NodeId, { earned: number; inEscrow: number }>();
   const dueRound = newest.isLast === true ? Infinity : newest.round - roundsUntilDue;
-  const lostFrom = new Map<NodeId, number>(); // rounds from this one on were not due when they were forfeited
+  const lostFrom = new Map<NodeId, number>(); // rounds from this one on were forfeited before they vested
   for (const report of reports.toReversed()) {
     for (const { miner, fromRound } of report.forfeits ?? []) lostFrom.set(miner, fromRound);
     report.miners.forEach((miner, i) => {

@@ -131,7 +131,7 @@ const isUnreadable = (error: unknown): boolean =>
 /** In units of a mean stage's forward. */
 interface Earned {
   readonly earned: number; // counted in scores, or paid when they were
-  readonly inEscrow: number; // credited, and not yet due
+  readonly inEscrow: number; // credited, not vested yet
   readonly lost: number; // credited once, then forfeited before it vested, or by a ban
 }
 
@@ -187,7 +187,10 @@ function whyText({ events, node, rounds, isExpelled }: MinerHistory): string {
   );
   const latest = reduced.at(-1);
   if (latest === undefined) return `${work}, all credited in full; ${checked}`;
-  const [reason = "part of it is in no merge"] = reasonsOfRound({ ...latest, isDue: true });
+  const [reason = "no payload of the merge contains part of its gradients"] = reasonsOfRound({
+    ...latest,
+    isDue: true,
+  });
   return `${work}, ${decimal(rounds.length - reduced.length)} of them credited in full; ${checked}; ` +
     `round ${latest.round}: ${reason}`;
 }

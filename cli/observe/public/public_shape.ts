@@ -192,7 +192,7 @@ const share = v.strictObject({ node: v.string(), share: v.number() });
 export const accountShape = v.strictObject({
   node: v.string(),
   role: v.nullable(v.picklist(["miner", "validator"])),
-  sinceRound: described(maybe, "the first round that this rests on; null: none has ended"),
+  sinceRound: described(maybe, "the first round that this covers; null: none has ended"),
   isExpelled: v.boolean(),
   checked: described(v.array(v.string()), "what validators repeated of it, in sentences"),
   rounds: described(
@@ -232,13 +232,13 @@ export const accountShape = v.strictObject({
 });
 
 export const earningsShape = v.strictObject({
-  sinceRound: described(count, "the first report that this rests on"),
+  sinceRound: described(count, "the first report that this covers"),
   round: described(count, "the newest report"),
   miners: described(
     v.array(v.strictObject({
       node: v.string(),
       earned: described(count, "in units of a mean stage's forward"),
-      inEscrow: described(count, "credited and not due yet"),
+      inEscrow: described(count, "credited, not vested yet"),
     })),
     "those with most units first, at most 64",
   ),

@@ -138,8 +138,8 @@ function disputeText({ slice, stage, liar }: RecordOf<"sliceDisputed">): string 
 
 function verdictText({ miner, task, innovationError, tolerance, gradient }: RecordOf<"verdict">): string {
   if (gradient !== undefined) {
-    const [confirmed, found] = [gradient.claimed, gradient.found].map((square) => decimal(Math.sqrt(square)));
-    return `${shortAddress(miner)} confirmed a gradient of norm ${confirmed}: it is ${found}`;
+    const [claimed, found] = [gradient.claimed, gradient.found].map((square) => decimal(Math.sqrt(square)));
+    return `${shortAddress(miner)} committed to a gradient of norm ${claimed}, but it is ${found}`;
   }
   const error = `innovation error ${decimal(innovationError)}, allowed ${decimal(tolerance)}`;
   return `${shortAddress(miner)} failed the replay of ${task}: ${error}`;

@@ -83,7 +83,9 @@ function releaseSentence({ task, node, reason }: Of<"taskReleased">, { reLeases 
 }
 
 function lostSentence(record: Of<"nodeLost">): string {
-  const kept = record.tasksKept === 0 ? "" : `; ${plural(record.tasksKept, "task")} kept as confirmed`;
+  const kept = record.tasksKept === 0
+    ? ""
+    : `; ${plural(record.tasksKept, "task")} kept, as its gradient was committed`;
   const what = `${isReturn(record) ? "back" : "lost"}     ${shortAddress(record.node)}`;
   return `${what}: ${record.reason}${reissuedClause(record.tasksReissued)}${kept}${lostClause(record)}`;
 }
@@ -230,7 +232,7 @@ function verdictSentence(record: Of<"verdict">): string {
   const { gradient } = record;
   if (gradient !== undefined) {
     return `verdict  FAILED  ${shortAddress(record.miner)} stage ${record.stage} ` +
-      `gradient confirmed with norm ${decimal(Math.sqrt(gradient.claimed))}, found ${
+      `gradient committed with norm ${decimal(Math.sqrt(gradient.claimed))}, found ${
         decimal(Math.sqrt(gradient.found))
       }`;
   }

@@ -119,7 +119,7 @@ export function judgeAdapter({ name, isSoftware, reason = null, facts }: Adapter
   const why = reason === null ? "" : `: ${reason}`;
   return warning(
     facts === null ? `${name}${why}` : `${name}, software on the CPU${details}${why}`,
-    "Fine for trials; to earn, use a GPU with its Vulkan driver",
+    "Fine for experiments; to earn, use a GPU with its Vulkan driver",
     shown,
   );
 }

@@ -41,7 +41,7 @@ export interface GradientNorm {
   readonly effects: readonly OrchestratorEffect[];
 }
 
-/** Reads the reports of a sealed step and notes the stages' references for the next ones. */
+/** Reads the reports of a step that is fully committed and notes the stages' references for the next ones. */
 export function gradientNorm(state: OrchestratorState, work: StepWork): GradientNorm {
   const reports = state.stages.map(({ index }) => reportsOf(state, { work, stage: index }));
   const middle = lowerMedian(reports.map((ofStage) => lowerMedian(ofStage.map(({ square }) => square)) ?? 0)) ?? 0;

@@ -1,5 +1,5 @@
 /**
- * Sealing: each contributor of the open step commits a gradient over exactly its accepted tasks.
+ * Gradient commitments: each contributor of the open step commits to a gradient over exactly its accepted tasks.
  *
  * A contributor is asked as soon as little more can come: with the last gradient task it is likely to get
  * (asking_ahead.ts), or when it has no lease and its stage has few or no waiting items. So the stages past the last

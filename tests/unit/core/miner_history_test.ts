@@ -75,22 +75,24 @@ Deno.test("History: what a node earned in each round, next to its stage-mates, a
   );
 });
 
-Deno.test("History: advice names what is held against a node, and nothing if nothing is", () => {
+Deno.test("History: advice names what reduces a node's pay, and nothing if nothing does", () => {
   const adviceTo = (node: NodeId, entries: readonly LogEntry[]) =>
     adviceFor(historyOf(node, entries)).map((text) => text.split(":")[0]);
   assertEquals(adviceTo(quick, round(0)), ["Only more work"]);
   assertEquals(adviceTo(slow, round(0)), ["A faster device or link"]);
-  assertEquals(adviceTo(quick, round(0, { units: [18, 12], halved: [quick] })), ["Answering every merge in time"]);
+  assertEquals(adviceTo(quick, round(0, { units: [18, 12], halved: [quick] })), [
+    "Meeting every deadline of the merge",
+  ]);
   assertEquals(adviceTo(quick, round(0, { units: [9, 12] })), ["Staying until the merge"]);
   const losses = [4.96875, 4.5]; // a sixteenth of the other's gain
   const tried: LogEntry = {
     ...{ type: "tried", round: 0, stage: stageIndex(0), tokens: 65_536, base: 5, miners: [quick, slow], losses },
   };
   const short = [tried, ...round(0, { units: [9, 12], qualities: [0.25, 1] })];
-  assertEquals(adviceTo(quick, short), ["A payload that improves the model"]);
+  assertEquals(adviceTo(quick, short), ["Payloads that improve the model"]);
   const text = historyText(historyOf(quick, short)).join("\n");
-  assertStringIncludes(text, "25 % of them counted, by the last trial of its payload");
-  assert(!text.includes("the rest is in no merge"), text);
+  assertStringIncludes(text, "25 % of them counted, by the latest leave-one-in evaluation of its payload");
+  assert(!text.includes("no payload of the merge contains"), text);
   assertEquals(adviceTo(quick, [failed(first, quick, 0), ...round(0)]), ["Correct outputs"]);
   assertEquals(adviceTo(quick, [...round(0), ...round(1, { expelled: [quick] })]), ["Nothing in this run"]);
 });
@@ -101,7 +103,7 @@ Deno.test("History: what was taken back before it was due is said, with how to k
   assertEquals(history.rounds.map(({ isForfeited }) => isForfeited), [false, true, false]);
   assertStringIncludes(historyText(history).join("\n"), "36 units credited, forfeited before they vested");
   assertEquals(adviceFor(history).map((line) => line.split(":")[0]), [
-    "Staying until it has shown the parameters that it is asked for",
+    "Staying until it has uploaded the parameters it is asked for",
   ]);
 });
 
@@ -138,20 +140,20 @@ Deno.test("History: rounds are folded into a line that says how to see them", ()
   assert(!text.includes("Round 0"), text);
 });
 
-Deno.test("History: says which rounds are not due yet, and what all are worth when the run ends", () => {
+Deno.test("History: says which rounds have not vested yet, and what all are worth when the run ends", () => {
   const entries = Array.from({ length: 6 }, (_, i) => round(i)).flat();
   const dueIn = (history: MinerHistory) => history.rounds.map(({ isDue }) => isDue);
   const going = historyOf(quick, entries);
   assertEquals(dueIn(going), [true, true, false, false, false, false]);
   assertStringIncludes(
     historyText(going).join("\n"),
-    "Round 2: 12 tasks in stage 0, 36 units credited, due once round 6",
+    "Round 2: 12 tasks in stage 0, 36 units credited, vesting once round 6",
   );
   const ended = historyOf(quick, [...entries, endOf(6)]);
   assertEquals([dueIn(ended), ended.end?.score], [Array(6).fill(true), 6 * 36]);
   assertStringIncludes(
     historyText(ended).join("\n"),
-    "At the run's end, with all rounds due: score 216, 75.0 % of all.",
+    "At the run's end, with all rounds vested: score 216, 75.0 % of all.",
   );
 });
 
@@ -186,7 +188,7 @@ Deno.test("History: steps of a round that a process without its journal does aga
     history.rounds.map(({ tasks, earned, credited }) => [tasks, earned, credited]),
     Array(2).fill([12, 36, 36]),
   );
-  assertEquals(adviceFor(history), ["Only more work: nothing is held against it."]);
+  assertEquals(adviceFor(history), ["Only more work: nothing reduces its pay."]);
 });
 
 Deno.test("History: says whose word its verdicts are", () => {
@@ -199,7 +201,7 @@ Deno.test("History: says whose word its verdicts are", () => {
   const lines = historyText(historyOf(slow, [verdict, ...round(0)]));
   assertEquals(lines.filter((line) => line.includes("signed")), [
     "  Each verdict is signed by its validator.",
-    "  Work found wrong that it had signed itself: 1 of 1.",
+    "  Of the 1 result found wrong, it had signed 1 itself.",
   ]);
 });
 
@@ -213,18 +215,18 @@ Deno.test("History: in sentences, for a miner and a validator", () => {
     "  Validators repeated 1 task: 0 passed, 1 failed.",
     "  Round 0: 7.0.turnaround.0 failed by 5First: its output is off by 0.700; 0.05 is allowed.",
     "  A task's name is its microbatch, its stage, its direction and how often it had been handed out before.",
-    "  Verdicts signed by their validators: 0 of 1; the others are the orchestrator's word.",
-    "  Work found wrong that it had signed itself: 0 of 1.",
+    "  Verdicts signed by their validators: 0 of 1; the orchestrator vouches for the others.",
+    "  Of the 1 result found wrong, it had signed 0 itself.",
     "",
-    "Earned, in units of a mean stage's forward (a backward counts as two); a score is the sum of 8 rounds; a round counts 4 rounds later, or when the run ends:",
-    "  Round 0: 4 tasks in stage 0, 12 units credited, due once round 4 is reported; score 0, 0.0 % of all.",
+    "Earned, in units of a mean stage's forward (a backward counts as two); a score is the sum of 8 rounds; a round vests 4 rounds later, or when the run ends:",
+    "  Round 0: 4 tasks in stage 0, 12 units credited, vesting once round 4 is reported; score 0, 0.0 % of all.",
     "",
     "Effect on the loss, from the pathways of its microbatches:",
     "  Stage 0, 4 microbatches: too few for an error bar.",
     "",
     "What would raise its pay:",
     "  Correct outputs: 1 validator withholds its pay until round 12. Check the device with: iota doctor",
-    "  A faster device or link: it did 4 tasks where its stage-mates did 12.",
+    "  A faster device or link: it did 4 tasks, the other miners of its stage 12 on average.",
   ]);
   assertEquals(historyText(historyOf(first, entries)), [
     "5First is a validator of this run.",
@@ -251,7 +253,7 @@ Deno.test("History: of a node that was banned, and of a validator that repeated 
   assertStringIncludes(text, "It was banned: its gradient is not the sum of its tasks.");
   assertStringIncludes(
     text,
-    "Round 0: 4 tasks in stage 0, 0 units credited, of 12, as it was banned; score 0, 0.0 % of all.",
+    "Round 0: 4 tasks in stage 0, 0 units credited, of 12, because it was banned; score 0, 0.0 % of all.",
   );
   assertEquals(historyText(historyOf(first, [gradient])).slice(1), [
     "It repeated 0 tasks and 1 gradient, found 1 of them wrong, and evaluated 0 rounds.",

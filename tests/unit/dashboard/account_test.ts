@@ -44,7 +44,7 @@ Deno.test("Account: why a miner's reward is small, in numbers and in sentences",
     assertEquals([role, sinceRound, rounds.length], ["miner", 0, 4]);
     const [, third, second] = rounds;
     assertEquals([third.round, third.earned, third.credited], [2, 9, 4.5]);
-    assertEquals(third.reasons, ["half withheld, as it let a duty of the merge pass"]);
+    assertEquals(third.reasons, ["half of the pay, because it missed a deadline of the merge"]);
     assertEquals([second.withheldBy, second.reasons], [[validator], []]);
     assertMatch(checked[0], /^Validators repeated 4 tasks: 3 passed, 1 failed\./);
     assertMatch(advice[0], /^Correct outputs: 1 validator withholds its pay until round 13/);

@@ -67,7 +67,7 @@ Deno.test("Keys: the first q asks, the second stops, and any other key between t
 
 Deno.test("Keys: an action says what it did or why it could not, until the next key or a while later", async () => {
   const turns: (() => Promise<string | null>)[] = [
-    () => Promise.resolve("resting"),
+    () => Promise.resolve("paused"),
     () => Promise.reject(new Error("Cannot pause as it is over")),
   ];
   const { host, screen, shownAfter } = openScreen([{ key: "p", word: "pause", doc: "", act: () => turns.shift()!() }]);
@@ -75,7 +75,7 @@ Deno.test("Keys: an action says what it did or why it could not, until the next 
   await Promise.resolve();
   assertMatch(shownAfter("\x1b[A"), /^$/); // no key
   host.keyboard!.onResize();
-  assertMatch(host.written.stdout, /resting/);
+  assertMatch(host.written.stdout, /paused/);
   shownAfter("p");
   await Promise.resolve();
   await Promise.resolve();

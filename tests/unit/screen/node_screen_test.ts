@@ -59,7 +59,7 @@ Deno.test("Node screen: why a miner waits is always said", () => {
     says(...begun, [40_000, { type: "idle", idleMs: 30_000, isOver: false }]) ?? "",
     /nothing to do for 50\.0 s/,
   );
-  assertMatch(says(...begun, [9, { type: "paused", cause: "load", reason: "busy" }]) ?? "", /^now {6}resting: busy/);
+  assertMatch(says(...begun, [9, { type: "paused", cause: "load", reason: "busy" }]) ?? "", /^now {6}paused: busy/);
   assertMatch(says(...begun, [9, { type: "offline" }]) ?? "", /the link is lost/);
   assertMatch(
     says(...begun, [9, { type: "deviceLost", reason: "driver", losses: 1 }]) ?? "",
@@ -68,7 +68,7 @@ Deno.test("Node screen: why a miner waits is always said", () => {
   assertMatch(says(...begun, [9, { type: "loadFailed", stage, code: "x", detail: "" }]) ?? "", /waits for a stage/);
   const benched = [9, { type: "notice", about: "rest", untilRound: 13 }] as const;
   const working = [...begun, [3_000, computed(5)]] as const;
-  assertMatch(says(...working, benched) ?? "", /^now {6}no stage until round 13: duties came too late/);
+  assertMatch(says(...working, benched) ?? "", /^now {6}no stage until round 13: too many missed deadlines/);
   const assigned = [10, { type: "stageAssigned", stage, round: 13 }] as const;
   assertMatch(says(...working, benched, assigned) ?? "", /loading its stage/);
   assertMatch(says(...working, assigned, benched) ?? "", /loading its stage/, "called back at once");
@@ -81,7 +81,7 @@ Deno.test("Node screen: what costs it pay is said, in words and as a line", () =
     shown(view("miner", ...begun, ...events.map((event) => [9_000, event] as const)))
       .find((line) => line.startsWith("notice"));
   assertEquals(row(), undefined);
-  const text = "round 7: paid less, as parameters that it had to upload did not come in time";
+  const text = "round 7: paid less, as parameters that it had to upload missed the deadline";
   assertEquals(row(withheld), `notice   ${text}`);
   assertEquals(minerLine(withheld), text);
   assertMatch(row(withheld, forfeit) ?? "", /^notice {3}unvested pay from round 5 on was forfeited/);
@@ -236,7 +236,7 @@ Deno.test("Node screen: it lives below the lines that scroll by, shows events as
   output.event({ type: "somethingLater", of: "another version" });
   nowMs = 1_000;
   host.keyboard!.onResize();
-  assertMatch(host.written.stdout, /now {6}resting: by hand/);
+  assertMatch(host.written.stdout, /now {6}paused: by hand/);
   output.line("a line for people");
   assert(host.written.stdout.lastIndexOf("a line for people") < host.written.stdout.lastIndexOf("? help"));
   close();

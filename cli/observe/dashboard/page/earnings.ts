@@ -51,7 +51,7 @@ function showEarnings({ miners, sinceRound, round }: PublicEarnings): void {
   const most = Math.max(...miners.map(({ earned, inEscrow }) => earned + inEscrow), 1);
   const escrow = miners.reduce((sum, { inEscrow }) => sum + inEscrow, 0);
   const rounds = sinceRound === 0 ? plural(round + 1, "round") : `rounds ${decimal(sinceRound)} to ${decimal(round)}`;
-  const held = escrow === 0 ? "" : `; ${decimal(escrow)} of them in escrow until they are due`;
+  const held = escrow === 0 ? "" : `; ${decimal(escrow)} of them in escrow until they vest`;
   setText(byId("earned-about"), `Units of work credited in ${rounds}, by the signed log${held}`);
   const list = byId("earnings");
   miners.forEach(({ node, earned, inEscrow }, i) => {
