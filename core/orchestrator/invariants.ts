@@ -50,7 +50,7 @@ function assertMember(state: OrchestratorState, member: Member): void {
   const { node } = member;
   assert(
     member.leases.size <= member.places,
-    `${node} has no more leases than in-flight places`,
+    `${node} has no more leases than its in-flight window`,
   );
   assert(member.status !== "active" || member.stage !== null, `${node} is active without a stage`);
   assert(

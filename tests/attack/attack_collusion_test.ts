@@ -1,6 +1,6 @@
 /**
  * Attack suite: false results in a merge, by one replica or by a majority of a stage that agrees beforehand. The honest one is
- * never the odd one out, and what an banned replica contributed is in no mean.
+ * never the outlier, and what a banned replica contributed is in no mean.
  */
 
 import { assert, assertEquals } from "@std/assert";
@@ -25,10 +25,10 @@ const lossTolerance = 0.05; // two of three
 
 const rows = (): readonly Row[] => [
   { name: "one of three reduces falsely", miners: colluding([0], falseSlices) },
-  { name: "one of three shows false parameters", miners: colluding([2], falseVote) },
+  { name: "one of three opens false parameters", miners: colluding([2], falseVote) },
   { name: "one of three shows a false momentum", miners: colluding([1], falseMomentum) },
   { name: "one of two reduces falsely", replicas: 2, miners: colluding([0], falseSlices) },
-  { name: "one of two shows false parameters", replicas: 2, miners: colluding([1], falseVote) },
+  { name: "one of two opens false parameters", replicas: 2, miners: colluding([1], falseVote) },
   { name: "one of two shows a false momentum", replicas: 2, miners: colluding([0], falseMomentum) },
   {
     name: "the first two of three agree on false slices",
@@ -93,7 +93,7 @@ testAttacks("collusion", () => reducedByReplicas([...rows(), thirdIsLost(NaN), t
 
 /** Where the orchestrator reduces alone, only what a replica shows of its own outer step can be false. */
 testAttacks("collusion where the orchestrator reduces", () => [
-  { name: "one of two shows false parameters", replicas: 2, miners: colluding([1], falseVote) },
+  { name: "one of two opens false parameters", replicas: 2, miners: colluding([1], falseVote) },
   { name: "two of three agree on false parameters", isQuick: true, miners: colluding([0, 1], falseVote) },
   { name: "all three agree on a false momentum", miners: colluding([0, 1, 2], falseMomentum), slowRounds: 2 },
 ]);

@@ -26,7 +26,7 @@ const rows = (): readonly Row[] => [
   },
 ];
 
-testAttacks("in place of a confirmation", rows);
+testAttacks("in place of a gradient commitment", rows);
 
 function slower(stage: number): Row {
   let clock: Timers | null = null;

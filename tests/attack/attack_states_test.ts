@@ -56,7 +56,7 @@ const payloads = (): readonly Row[] =>
     { name: "what it committed in the first round", hostile: copiesPayload() },
   ].map(({ hostile, ...row }) => ({ ...row, steps: 32, culprit: "out", miners: [{ stage: 1, hostile }] }));
 
-testAttacks("payloads of shown parameters", payloads);
+testAttacks("payloads of opened parameters", payloads);
 
 const nothing = (): readonly Row[] => [
   { name: "zeros", culprit: "named", miners: [{ stage: 1, hostile: commitsPayload(allOf(0)) }] },

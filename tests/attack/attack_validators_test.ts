@@ -172,7 +172,7 @@ slowTest(
       each.type === "evaluated" && each.round === rounds ? [each.validator] : []
     );
     assertEquals(ofLast, validators, "the liar answers first");
-    assertEquals(state.facts.heldOutLast, null, "no round's loss was confirmed");
+    assertEquals(state.facts.heldOutLast, null, "no round's loss was agreed");
     assertEquals(state.facts.heldOutDisputed?.round, rounds, "its word is said and called disputed");
   },
 );

@@ -21,7 +21,7 @@ import { keepsBack, leavesConfirmed } from "../lab/redteam/hostile_merges.ts";
 const rows = (): readonly Row[] => [
   { name: "tasks are never answered", miners: [{ stage: 1, hostile: keepsBack("taskDone") }] },
   { name: "tasks of the tail are never answered", miners: [{ stage: 2, hostile: keepsBack("taskDone") }] },
-  { name: "gradients are never confirmed", miners: [{ stage: 0, hostile: keepsBack("stepSealed") }] },
+  { name: "gradients are never committed", miners: [{ stage: 0, hostile: keepsBack("stepSealed") }] },
   {
     name: "payloads are never committed",
     miners: [{ stage: 0, hostile: keepsBack("payloadCommitted") }],
@@ -94,7 +94,7 @@ const inTurn = (): readonly Row[] => [
     ],
   },
   {
-    name: "another duty of the merge each round",
+    name: "another answer of the merge each round",
     isQuick: true,
     miners: [{ stage: 1, hostile: withholdsInTurn("payloadCommitted", "sliceReduced", "mergeApplied") }],
   },
@@ -105,7 +105,7 @@ const inTurn = (): readonly Row[] => [
       hostile: everySecond(keepsBack("payloadCommitted", "sliceReduced", "mergeApplied", "stepSealed")),
     }],
   },
-  { name: "every second confirmation", miners: [{ stage: 1, hostile: everySecond(keepsBack("stepSealed")) }] },
+  { name: "every second gradient commitment", miners: [{ stage: 1, hostile: everySecond(keepsBack("stepSealed")) }] },
   { name: "every second payload", miners: [{ stage: 1, hostile: everySecond(keepsBack("payloadCommitted")) }] },
   awayAtDeadlines(),
 ];
@@ -158,13 +158,13 @@ testAttacks("not taking part", () =>
       miners: [{ stage: 1, hostile: leavesInsteadOf("payloadCommitted") }],
     },
     {
-      name: "leaves and joins after each last confirmation of a round",
+      name: "leaves and joins after the last gradient commitment of each round",
       culprit: "unpaid",
       miners: [{ stage: 1, hostile: leavesConfirmed((step) => (step + 1) % (steps / rounds) === 0) }],
       also: (after) => assertEquals(unitsByRound(after, after.miners[1]!).slice(1).filter((units) => units > 0), []),
     },
     {
-      name: "leaves and joins after every confirmation, two of three",
+      name: "leaves and joins after every gradient commitment, two of three",
       culprit: "unpaid",
       lossTolerance: 0.05,
       miners: two(leavesConfirmed(() => true)),

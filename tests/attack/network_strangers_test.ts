@@ -73,7 +73,11 @@ Deno.test("Attack: 400 strangers cost kilobytes each, whatever they send, and no
 
 Deno.test("Attack: a newcomer is in within 5 s while 2,000 connections are half-open", async () => {
   const hub = await AttackedHub.start();
-  const partial = ["", "GET /status HTT", "GET / HTTP/1.1\r\nHost: hub\r\nUpgrade: websocket\r\nConnection: Upg"];
+  const partial = [
+    "",
+    "GET /status HTT",
+    "GET / HTTP/1.1\r\nHost: orchestrator\r\nUpgrade: websocket\r\nConnection: Upg",
+  ];
   const all: Stranger[] = [];
   try {
     for (let count = 0; count < 2000; count += 100) {
@@ -102,10 +106,10 @@ Deno.test("Attack: a connection that never gets on with its request is closed af
     const silent = new Stranger(hub);
     const slow = new Stranger(hub);
     await slow.opened;
-    await slow.send("GET /status HTTP/1.1\r\nHost: hub\r\nX-Slow: ");
+    await slow.send("GET /status HTTP/1.1\r\nHost: orchestrator\r\nX-Slow: ");
     const idle = new Stranger(hub);
     await idle.opened;
-    await idle.send("GET /healthz HTTP/1.1\r\nHost: hub\r\n\r\n");
+    await idle.send("GET /healthz HTTP/1.1\r\nHost: orchestrator\r\n\r\n");
     assert(await idle.hears("200 OK"));
     await Promise.all([silent.closed, slow.closed, idle.closed]);
   } finally {
@@ -118,13 +122,15 @@ Deno.test("Attack: abandoned requests end their connection, and a refused body i
   try {
     const pipelining = new Stranger(hub);
     await pipelining.opened;
-    await pipelining.send("GET /status HTTP/1.1\r\nHost: hub\r\n\r\n".repeat(1000));
+    await pipelining.send("GET /status HTTP/1.1\r\nHost: orchestrator\r\n\r\n".repeat(1000));
     await pipelining.closed;
 
     const before = await hub.residentBytes();
     const uploading = new Stranger(hub);
     await uploading.opened;
-    await uploading.send(`PUT /blobs/${"ab".repeat(32)} HTTP/1.1\r\nHost: hub\r\nContent-Length: 1000000000\r\n\r\n`);
+    await uploading.send(
+      `PUT /blobs/${"ab".repeat(32)} HTTP/1.1\r\nHost: orchestrator\r\nContent-Length: 1000000000\r\n\r\n`,
+    );
     assert(await uploading.hears(" 401 "), "it is refused before it has sent a byte of the body");
     const part = new Uint8Array(mebibyte);
     let sent = 0;
@@ -137,7 +143,7 @@ Deno.test("Attack: abandoned requests end their connection, and a refused body i
 
     const longHead = new Stranger(hub);
     await longHead.opened;
-    await longHead.send(`GET /${"a".repeat(64 * kibibyte)} HTTP/1.1\r\nHost: hub\r\n\r\n`);
+    await longHead.send(`GET /${"a".repeat(64 * kibibyte)} HTTP/1.1\r\nHost: orchestrator\r\n\r\n`);
     await longHead.closed;
     assertEquals(longHead.received.includes("200 OK"), false);
   } finally {

@@ -14,7 +14,7 @@ import { FakeHost } from "../support/fake_host.ts";
 import { terminalPage } from "../support/browser/terminal_page.ts";
 
 const [run, out] = Deno.args;
-if (run === undefined || out === undefined) throw new Error("Cannot take pictures as RUN and OUT must be given");
+if (run === undefined || out === undefined) throw new Error("Cannot take pictures: RUN or OUT is missing");
 if (noChromium !== null) throw new Error(`Cannot take pictures: ${noChromium}`);
 
 const history = new RunHistory(run);

@@ -50,7 +50,7 @@ Deno.test("Chaos: miners and the orchestrator are killed on schedule, and the ru
   });
 });
 
-/** Miners without a score, summed over rounds. Each had left, or forfeited its pay, when it had to show its parameters. */
+/** Miners without a score, summed over rounds. Each had left, or forfeited its pay, when it had to open its parameters. */
 function unscored(folder: string): number {
   const excused = new Set<string>();
   let count = 0;

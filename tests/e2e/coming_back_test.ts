@@ -165,7 +165,7 @@ Deno.test("Coming back: after Ctrl-C, SIGTERM and kill -9 the same command resum
     await endsFinished([end, miner, validator]);
     const { microbatchesLost, orchestratorRestarts } = end.lines.all.at(-1)!;
     assertEquals([microbatchesLost, orchestratorRestarts], [0, 4]);
-    assertEquals(miner.lines.count("stageLoaded"), 1, "it kept what it held through every absence");
+    assertEquals(miner.lines.count("stageLoaded"), 1, "it kept what it held through every disconnect");
 
     const over = await iota(terminals.words);
     assertEquals(over.code, 0, over.stderr);

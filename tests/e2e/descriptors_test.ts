@@ -72,7 +72,7 @@ Deno.test("Attack: iota orchestrate learns how many files it may open, and keeps
         const stranger = new Stranger({ port });
         all.push(stranger);
         await stranger.opened;
-        await stranger.send("GET /healthz HTTP/1.1\r\nHost: hub\r\n\r\n");
+        await stranger.send("GET /healthz HTTP/1.1\r\nHost: orchestrator\r\n\r\n");
         await stranger.hears("\r\n\r\n");
         if (stranger.received.includes(" 200 ")) answered++;
         else assert(stranger.received.includes(" 503 "), stranger.received);

@@ -79,7 +79,7 @@ Deno.test("Full disk: a checkpoint finds no room; after an hour it is written, a
         beforeCheckpoint: (own) => {
           attempts += 1;
           if (attempts === 1) own.isFull = true;
-          if (own.isFull) throw new Error("Cannot write as the disk must have room", { cause: noRoom() });
+          if (own.isFull) throw new Error("Cannot write: the disk is full", { cause: noRoom() });
         },
       },
     });
@@ -155,7 +155,7 @@ Deno.test("Full disk: the orchestrator's own merge finds no room; it is done lat
     assertWhole(swarm, 4);
     assertStringIncludes(recordsOf(swarm, "runPaused")[0]!.text, "a stage that the orchestrator merges");
     assertEquals(recordsOf(swarm, "nodeLost").map(({ node }) => node === killed), [true]);
-    assertEquals(recordsOf(swarm, "warning"), [], "it got the hash that the replica had shown");
+    assertEquals(recordsOf(swarm, "warning"), [], "it got the hash that the replica had uploaded");
     assertEquals(recordsOf(swarm, "checkpointWritten").map(({ round }) => round), [1, 2]);
   }));
 

@@ -1,4 +1,4 @@
-/** The request to confirm a gradient goes out with the last tasks of a step, and what becomes of it when things turn out otherwise. */
+/** The request to commit a gradient goes out with the last tasks of a step; what becomes of it when the plan fails. */
 
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
@@ -29,7 +29,7 @@ const requestOf = (hub: ScriptedOrchestrator, node: NodeId) =>
 const blamed = (hub: ScriptedOrchestrator) =>
   hub.records.flatMap((record) => record.type === "blamed" ? [[record.node, record.code]] : []);
 
-/** Everybody works until one head has nothing left to compute but this last task, which it has been asked to confirm with the rest. */
+/** Everybody works until one head has nothing left to compute but this last task, which it has been asked to commit with the rest. */
 function untilLastTask(hub: ScriptedOrchestrator, nodes: readonly NodeId[]) {
   const last = () =>
     ofStage(hub, 0).find((node) => hub.tasksOf(node).length === 1 && requestOf(hub, node) !== undefined);
@@ -38,7 +38,7 @@ function untilLastTask(hub: ScriptedOrchestrator, nodes: readonly NodeId[]) {
   return { node, task: hub.tasksOf(node)[0]!, request: requestOf(hub, node)! };
 }
 
-/** All that are asked confirm, until the step is over. */
+/** All that are asked commit, until the step is over. */
 function finish(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): void {
   const { step } = hub.state;
   for (let turn = 0; turn < 100 && hub.state.step === step; turn++) {
@@ -81,7 +81,7 @@ Deno.test("Asking ahead: who says the root of other results is blamed, and one t
   assertEquals(hub.state.step, 1);
 });
 
-Deno.test("Asking ahead: who does the last task and confirms nothing withholds, and others do its tasks", () => {
+Deno.test("Asking ahead: a miner that does the last task but commits nothing misses its deadline, and others do its tasks", () => {
   const { hub, nodes } = swarm();
   const { node } = untilLastTask(hub, nodes);
   hub.work(nodes);
@@ -95,7 +95,7 @@ Deno.test("Asking ahead: who does the last task and confirms nothing withholds, 
   assert(hub.state.standings.has(node), "it is noted");
 });
 
-Deno.test("Asking ahead: who is lost between its last task and its confirmation loses the step, and others do its tasks", () => {
+Deno.test("Asking ahead: a miner that is lost between its last task and its commitment loses the step, and others do its tasks", () => {
   for (const isDone of [false, true]) {
     const { hub, nodes } = swarm();
     const { node } = untilLastTask(hub, nodes);
@@ -108,7 +108,7 @@ Deno.test("Asking ahead: who is lost between its last task and its confirmation 
   }
 });
 
-Deno.test("Asking ahead: a task whose lease misses a deadline is confirmed by whoever does it then, and each signs what it delivered", () => {
+Deno.test("Asking ahead: a task whose lease misses a deadline is committed by the miner that does it then, and each signs what it delivered", () => {
   const { hub, nodes } = swarm();
   const { node, task, request } = untilLastTask(hub, nodes);
   hub.take(node, "runTask");
@@ -142,7 +142,7 @@ Deno.test("Asking ahead: a result that is refused voids the request, and the nex
   assertEquals(hub.state.step, 1);
 });
 
-Deno.test("Asking ahead: a new session voids the request, and a confirmation is asked for what is left", () => {
+Deno.test("Asking ahead: a new session voids the request, and a new request covers what is left", () => {
   const { hub, nodes } = swarm();
   const { node, request } = untilLastTask(hub, nodes);
   const { assignment } = hub.state.members.get(node)!;

@@ -107,7 +107,7 @@ Deno.test("Central merge: slices lost after the orchestrator had its result repe
 });
 
 for (const shown of [0, 1, 2]) {
-  Deno.test(`Central merge: a stage restored while the orchestrator merges is not replaced, as replicas have it (${shown} have shown it)`, () => {
+  Deno.test(`Central merge: a stage restored while the orchestrator merges is not replaced, as replicas have it (${shown} have uploaded it)`, () => {
     const { hub, nodes } = applying(2);
     hub.state.restoring.set(stage, "looking");
     const parameters = hub.blob(64);

@@ -53,7 +53,7 @@ Deno.test("Device loss: wherever a miner's device is lost, the run ends with the
     "in a round's first step": [at("backward", 2)],
     "in a later step": [at("backward", 11)],
     "in a forward": [at("forward", 6)],
-    "while a gradient is sealed": [at("gradientSquareSum", 2)],
+    "while a gradient is committed": [at("gradientSquareSum", 2)],
     "with a step": [at("step", 2)],
     "while a payload is formed": [at("readPart", 1)],
     "while a merge is applied": [at("loadParameters", 1)],

@@ -1,6 +1,6 @@
 /**
- * What a run survives: a miner that dies at any moment, a stage without replicas, a broken link, a straggler, wrong numbers,
- * liars in a merge. Every run must finish, credit each microbatch once and end with equal hashes.
+ * What a run survives: a miner that dies at any moment, a stage without replicas, a broken link, a straggler, wrong
+ * numbers, liars in a merge. Every run must finish, credit each microbatch once and end with equal hashes.
  */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
@@ -105,7 +105,7 @@ Deno.test("Faults: a newcomer works within the round and shows its peers' hash a
 
 Deno.test("Faults: who is not admitted any more is told why and sent away, and its work is done by others", async () => {
   let outcast: string | null = null;
-  const refusal = fault("notAdmitted", "Cannot admit it as its hotkey must be registered");
+  const refusal = fault("notAdmitted", "Cannot admit it: its hotkey is not registered");
   const swarm = new World({
     config: configOf(),
     hub: { admit: ({ node }) => node === outcast ? refusal : null },

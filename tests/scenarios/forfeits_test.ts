@@ -1,4 +1,4 @@
-/** Pay that is not due yet, and is lost by who does not show what it did for it. */
+/** Unvested pay, which a miner forfeits if it does not open the parameters that it worked with. */
 
 import { assert, assertEquals } from "@std/assert";
 import type { NodeId } from "../../core/ids.ts";
@@ -65,18 +65,18 @@ function lie(hub: ScriptedOrchestrator, [liar, honest]: readonly [NodeId, NodeId
   merge(hub, [liar, honest]);
 }
 
-Deno.test("Forfeits: a new miner that leaves when it must show its parameters loses all that is not due", () => {
+Deno.test("Forfeits: a new miner that leaves when it must open its parameters loses all unvested pay", () => {
   const { hub, nodes } = drawn();
   const [leaver, honest] = nodes;
   rounds(hub, nodes, 6);
   train(hub, nodes);
   hub.tell(leaver, { type: "leaving", reason: "asked" });
-  assertEquals(paidRounds(hub, leaver), [0, 1]); // four rounds are not due, and the open one
+  assertEquals(paidRounds(hub, leaver), [0, 1]); // four rounds have not vested, nor the open one
   assertEquals([...hub.state.forfeits], [[leaver, 2]]);
   assertEquals(paidRounds(hub, honest), [0, 1, 2, 3, 4, 5]);
 });
 
-Deno.test("Forfeits: who lets its tasks pass until it is put to rest is still to show what it did", () => {
+Deno.test("Forfeits: a miner whose missed leases suspend it must still open its parameters", () => {
   const { hub, nodes } = drawn({ stepsPerRound: 4 });
   const [idle, honest] = nodes;
   train(hub, nodes);
@@ -110,13 +110,13 @@ Deno.test("Forfeits: a miner that was reliable for long loses the round asked ab
   assertEquals(paidRounds(hub, slow), Array.from({ length: last - 3 }, (_, round) => round));
 });
 
-Deno.test("Forfeits: that it also owes a confirmation when it leaves the second time excuses nothing", () => {
+Deno.test("Forfeits: a pending gradient commitment does not excuse the second time that a miner leaves", () => {
   const { hub, nodes } = drawn();
   const [cheat, honest] = nodes;
   rounds(hub, nodes, roundsRemembered);
   const leave = () => {
     hub.work(nodes);
-    assert(hub.maySeal(cheat), "it is asked to confirm");
+    assert(hub.maySeal(cheat), "it is asked to commit");
     hub.tell(cheat, { type: "leaving", reason: "bad luck" });
     return paidRounds(hub, cheat).filter((round) => round > hub.state.round - 1 - roundsUntilDue);
   };
@@ -133,7 +133,7 @@ Deno.test("Forfeits: that it also owes a confirmation when it leaves the second 
   assertEquals(leave(), [], "with parameters to show");
 });
 
-Deno.test("Forfeits: parameters that cannot be cost all that is not due", () => {
+Deno.test("Forfeits: impossible parameters cost all unvested pay", () => {
   const { hub, nodes } = drawn();
   const [liar] = nodes;
   rounds(hub, nodes, roundsRemembered);
@@ -142,7 +142,7 @@ Deno.test("Forfeits: parameters that cannot be cost all that is not due", () => 
   assertEquals(paidRounds(hub, liar), [0, 1, 2, 3]);
 });
 
-Deno.test("Forfeits: who shows its parameters after the merge, in time, loses nothing", () => {
+Deno.test("Forfeits: a miner that opens its parameters after the merge, in time, loses nothing", () => {
   const { hub, nodes } = drawn();
   const [slow, quick] = nodes;
   const steps: number[] = [];
@@ -174,7 +174,7 @@ Deno.test("Forfeits: a validator that was away when they were reported, or comes
   rounds(hub, nodes, 4);
   const late = hub.validator("late");
   const scores = scoresOf(follow(hub, steady, ofSteady));
-  assertEquals(scores.map(({ score }) => score), [24, 84]); // of seven rounds that are due the liar has two
+  assertEquals(scores.map(({ score }) => score), [24, 84]); // of seven vested rounds the liar has two
   assertEquals(scoresOf(follow(hub, judge, ofJudge)), scores);
   assertEquals(scoresOf(follow(hub, late, openWorkBook())), scores);
 });
@@ -192,7 +192,7 @@ Deno.test("Forfeits: after a round that was begun anew the log and all validator
   assertEquals(scores.map(({ score }) => score), [48, 72]);
 });
 
-Deno.test("Forfeits: a round that is begun anew frees nobody from showing what it did in those before", () => {
+Deno.test("Forfeits: a round that is begun anew frees nobody from opening the parameters of those before", () => {
   const { hub, nodes } = drawn();
   const [silent, honest] = nodes;
   rounds(hub, nodes, 3);
@@ -216,7 +216,7 @@ Deno.test("Forfeits: a round that is begun anew frees nobody from showing what i
   assertEquals(paidRounds(hub, honest), [0, 1, 2, 3, 5]);
 });
 
-/** A run of five rounds that is closing, in the last of which one of two has not shown what it did. */
+/** A run of five rounds that is closing, in the last of which one of two has not opened its parameters. */
 function closing() {
   const { hub, nodes } = drawn({ steps: 10 });
   const entries = logOf(hub);
@@ -230,12 +230,12 @@ function closing() {
   return { hub, entries, silent, honest, step };
 }
 
-Deno.test("Forfeits: what the last round's miners do not show until the run is closed costs them what is not due", () => {
+Deno.test("Forfeits: parameters of the last round that are not opened until the run is closed cost the unvested pay", () => {
   const { hub, entries, silent, honest } = closing();
   hub.wait(closesAtMs(hub.state));
   assertEquals(hub.state.phase, "finished");
   const scores = scoresOf(follow(hub, judge, openWorkBook()));
-  assertEquals(scores.map(({ miner, score }) => [miner, score]), [[silent, 12], [honest, 60]]); // one of five rounds was due
+  assertEquals(scores.map(({ miner, score }) => [miner, score]), [[silent, 12], [honest, 60]]); // one of five rounds had vested
   assertEquals(scoresIn(entries), scores.map(({ score }) => score));
 });
 

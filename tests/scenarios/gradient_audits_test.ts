@@ -58,7 +58,7 @@ function repeat(hub: ScriptedOrchestrator, judge: NodeId, squareOf: (miner: Node
   }
 }
 
-/** Until this validator has said that a gradient is not what was confirmed; all others are (ScriptedOrchestrator.seal). */
+/** Until this validator has said that a gradient is not what was committed; all others are (ScriptedOrchestrator.seal). */
 function accuse(hub: ScriptedOrchestrator, judge: NodeId, squareSum: number): NodeId {
   let accused: NodeId | null = null;
   while (accused === null) repeat(hub, judge, (miner) => (accused = miner, squareSum));
@@ -81,7 +81,7 @@ function rule(hub: ScriptedOrchestrator, squareSum: number | null): void {
   hub.step({ type: "gradientRefereed", task, squareSum, detail: "no room" });
 }
 
-Deno.test("Gradient audits: exactly the confirmed tasks, in order, and the claim only after the answer", () => {
+Deno.test("Gradient audits: exactly the committed tasks, in order, and the claim only after the answer", () => {
   const { hub, judges: [judge], nodes } = swarm();
   hub.work(nodes);
   const confirmed = new Map([...hub.state.work!.contributors].map((node) => [node, hub.seal(node)]));

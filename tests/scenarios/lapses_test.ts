@@ -54,7 +54,7 @@ Deno.test("Missed deadlines: who refuses its part is paid half, the second time 
   );
 });
 
-Deno.test("Missed deadlines: who leaves while it owes an answer has withheld it, who is lost once has not, who is lost in every merge has", () => {
+Deno.test("Missed deadlines: leaving with a pending answer is one, being lost once is not, being lost in every merge is", () => {
   for (const way of ["leaves", "is lost"] as const) {
     const { hub, nodes } = merging(4);
     const [node, ...others] = nodes;
@@ -70,7 +70,7 @@ Deno.test("Missed deadlines: who leaves while it owes an answer has withheld it,
   }
 });
 
-/** Trains the round's second step, in which this node leaves as soon as it has confirmed, up to where the others have committed. */
+/** Trains the round's second step, in which this node leaves as soon as it has committed, up to where the others have committed. */
 function leaveConfirmed(hub: ScriptedOrchestrator, node: NodeId, others: readonly NodeId[]): void {
   hub.work([node, ...others]);
   hub.seal(node);
@@ -103,7 +103,7 @@ Deno.test("Missed deadlines: to one that has worked here for a while they are pa
   assertEquals(isResting(state, node!), true);
 });
 
-Deno.test("Missed deadlines: no absence is a link that comes back, leaving after the payload, or with nothing done", () => {
+Deno.test("Missed deadlines: a link that comes back is not a disconnect, leaving after the payload, or with nothing done", () => {
   const { hub, nodes } = merging(4, { train: { stepsPerRound: 2 } });
   const [node, ...others] = nodes;
   hub.step({ type: "nodeDisconnected", node: node! });
@@ -124,7 +124,7 @@ Deno.test("Missed deadlines: no absence is a link that comes back, leaving after
   assertEquals(others.every((other) => hub.state.members.has(other)), true);
 });
 
-Deno.test("Missed deadlines: a restart of the orchestrator is nobody's absence", () => {
+Deno.test("Missed deadlines: a restart of the orchestrator is not a disconnect of any member", () => {
   const { hub, nodes } = merging(4);
   const [node, ...others] = nodes;
   for (const other of others) commit(hub, other);

@@ -22,7 +22,7 @@ function closeStep(hub: ScriptedOrchestrator): void {
   for (const node of [...hub.state.work!.contributors]) hub.seal(node);
 }
 
-Deno.test("Leases: every replica gets a task before any gets a second, and a step closes when all have confirmed", () => {
+Deno.test("Leases: every replica gets a task before any gets a second, and a step closes when all have committed", () => {
   const { hub, nodes } = swarm(2, 4);
   assertEquals(ofStage(hub, 0).map((node) => hub.tasksOf(node).length), [2, 2]);
   hub.work(nodes);
@@ -31,7 +31,7 @@ Deno.test("Leases: every replica gets a task before any gets a second, and a ste
   assertEquals([hub.state.step, hub.count("stepClosed"), hub.state.counters.microbatchesCredited], [1, 1, 4]);
 });
 
-Deno.test("Leases: while several owe their confirmation and nobody is heard, the orchestrator waits once more and blames nobody", () => {
+Deno.test("Leases: while several commitments are pending and nobody is heard, the orchestrator waits once more and blames nobody", () => {
   const { hub, nodes } = swarm(3, 6);
   const tail = ofStage(hub, 1);
   hub.work(nodes, { until: () => hub.state.work!.asked.size === tail.length });
@@ -44,7 +44,7 @@ Deno.test("Leases: while several owe their confirmation and nobody is heard, the
   assertEquals(blamed(), [tail[0]], "nobody is waited for twice");
 });
 
-Deno.test("Leases: a confirmation said again, with another norm, counts once and makes up for nothing more", () => {
+Deno.test("Leases: a commitment that is repeated, with another norm, counts once and makes up for nothing more", () => {
   const { hub, nodes } = swarm(2, 4);
   hub.work(nodes);
   const [first, second] = ofStage(hub, 1) as [NodeId, NodeId];
@@ -58,7 +58,7 @@ Deno.test("Leases: a confirmation said again, with another norm, counts once and
   hub.seal(second);
 });
 
-Deno.test("Leases: who is lost after confirming leaves its tasks counted, unless its stage has nobody else", () => {
+Deno.test("Leases: the tasks of a miner lost after its commitment stay counted, unless its stage has nobody else", () => {
   const { hub, nodes } = swarm(2, 4);
   hub.work(nodes);
   const [first, second] = ofStage(hub, 1) as [NodeId, NodeId];
@@ -72,7 +72,7 @@ Deno.test("Leases: who is lost after confirming leaves its tasks counted, unless
   assert(hub.state.work!.left >= 4 - tasks, "what the stage's last contributor had is done again");
 });
 
-Deno.test("Leases: a stage confirms as soon as nothing more is to come, while the stages before it still work", () => {
+Deno.test("Leases: a stage commits as soon as nothing more is to come, while the stages before it still work", () => {
   const { hub, nodes } = swarm(2, 4);
   const tail = ofStage(hub, 1);
   hub.work(nodes, { until: () => hub.state.work!.waiting[1] === 0 && tail.every((node) => !hub.tasksOf(node).length) });
@@ -83,7 +83,7 @@ Deno.test("Leases: a stage confirms as soon as nothing more is to come, while th
   assertEquals([hub.state.step, hub.state.counters.reLeases], [1, 0]);
 });
 
-Deno.test("Leases: the tasks of a miner that does not confirm are done by others; it stays, and its gradient is dropped", () => {
+Deno.test("Leases: the tasks of a miner that does not commit are done by others; it stays, and its gradient is dropped", () => {
   const { hub, nodes } = swarm(2, 4);
   hub.work(nodes);
   const [stuck, other] = ofStage(hub, 1) as [NodeId, NodeId];

@@ -56,7 +56,7 @@ Deno.test("Leavers: forwards of a round's first step are repeated although their
   assertEquals([audited(hub, leaver) > 0, hub.state.roundUnits.has(leaver)], [true, false]);
 });
 
-Deno.test("Leavers: whoever goes with forwards of a later step is drawn as if it were here, and cannot show: all that is not due is lost", () => {
+Deno.test("Leavers: a miner that leaves with forwards of a later step is drawn all the same and cannot open them: its unvested pay is lost", () => {
   const { hub, leaver, others } = twoStages();
   closeWithout(hub, [leaver, ...others]);
   assert(hub.state.roundUnits.has(leaver));
@@ -86,7 +86,7 @@ Deno.test("Leavers: a tail that comes back without its gradient, which another m
   assertEquals(hub.state.audit.awaited.has(tail), true);
 });
 
-Deno.test("Leavers: what a miner has shown is looked at and repeated after it has left, and costs it nothing", () => {
+Deno.test("Leavers: what a miner has opened is checked and repeated after it has left, and costs it nothing", () => {
   const { hub, nodes } = drawn();
   const [leaver] = nodes;
   rounds(hub, nodes, 5);
@@ -100,7 +100,7 @@ Deno.test("Leavers: what a miner has shown is looked at and repeated after it ha
   assertEquals([replaysWith(hub, hash), hub.state.forfeits.has(leaver)], [1, false]);
 });
 
-Deno.test("Leavers: one that shows what cannot be and leaves before the orchestrator looks is paid for nothing that is not due", () => {
+Deno.test("Leavers: one that opens impossible parameters and leaves before the check loses all unvested pay", () => {
   const { hub, nodes } = drawn();
   const [liar] = nodes;
   rounds(hub, nodes, 5);
@@ -110,7 +110,7 @@ Deno.test("Leavers: one that shows what cannot be and leaves before the orchestr
   assertEquals([paidRounds(hub, liar), [...hub.state.forfeits]], [[0], [[liar, 1]]]);
 });
 
-Deno.test("Leavers: whom a restart of the orchestrator keeps from resuming owes nothing for it", () => {
+Deno.test("Leavers: a member that cannot resume after a restart of the orchestrator is not charged for it", () => {
   const { hub, nodes } = drawn();
   const [gone, silent] = nodes;
   rounds(hub, nodes, 5);

@@ -153,7 +153,7 @@ Deno.test("Loading: a run begins without the member that loads for ever, once an
   assertEquals([hub.state.phase, hub.state.members.get(endless)?.status], ["training", "loading"]);
 });
 
-Deno.test("Loading: a miner that rests is not a reason to wait for a stage that only an endless loader has", () => {
+Deno.test("Loading: a suspended miner is not a reason to wait for a stage that only an endless loader has", () => {
   const hub = new ScriptedOrchestrator({
     pipeline: { stages: 2, codec: "none" },
     swarm: { replicas: 3, gatherMs: 1_000, validators: 0 },
@@ -161,12 +161,12 @@ Deno.test("Loading: a miner that rests is not a reason to wait for a stage that 
   });
   const nodes = Array.from({ length: 6 }, (_, i) => hub.ready(`m${i}`));
   const of = (stage: number) => nodes.filter((node) => hub.state.members.get(node)!.stage === stage);
-  const [resting] = of(0) as [NodeId];
+  const [suspended] = of(0) as [NodeId];
   const [endless, ...leavers] = of(1) as [NodeId, NodeId, NodeId];
-  hub.tell(resting, { type: "leaving", reason: "" });
-  sendToRest(hub.state, resting);
-  hub.join(resting);
-  assertEquals([hub.state.members.get(resting)?.stage, hub.state.waiting.has(resting)], [null, true]);
+  hub.tell(suspended, { type: "leaving", reason: "" });
+  sendToRest(hub.state, suspended);
+  hub.join(suspended);
+  assertEquals([hub.state.members.get(suspended)?.stage, hub.state.waiting.has(suspended)], [null, true]);
   hub.tell(endless, { type: "leaving", reason: "" });
   hub.join(endless, { previousStage: stageIndex(1) });
   const getsOn = endlessLoader(hub, endless);

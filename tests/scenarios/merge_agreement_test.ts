@@ -44,7 +44,7 @@ Deno.test("Merge: a liar whose partner is late does not decide for it, the orche
   assertEquals(hub.state.members.get(nodes[0]!)!.status, "waiting", "it loads what was agreed");
 });
 
-Deno.test("Merge: a liar whose partner leaves after it has shown its parameters does not decide for the stage", () => {
+Deno.test("Merge: a liar whose partner leaves after opening its parameters does not decide for the stage", () => {
   const { hub, nodes } = applying(2);
   const honest = hub.blob(64);
   show(hub, nodes[1]!, honest);

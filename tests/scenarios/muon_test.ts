@@ -31,7 +31,7 @@ slowTest("Muon: a whole run of two replicas a stage agrees on its merges, learns
   assertEquals(merges.length, 4);
   for (const { stages } of merges) for (const { agree, replicas } of stages) assert(agree && replicas === 2);
   assertEquals(lengths.length, 4 * 3 * 2);
-  assert(lengths.every((length) => length > 0.05 && length < 1.2), `shares of the longest way: ${lengths}`);
+  assert(lengths.every((length) => length > 0.05 && length < 1.2), `shares of the update-norm bound: ${lengths}`);
   const losses = records.flatMap((record) => record.type === "evaluated" ? [record.loss] : []);
   assertLess(losses.at(-1)!, losses[0]! - 0.5);
 });

@@ -1,4 +1,7 @@
-/** Branches of repair and restoring that a run may never take, each reached on purpose: core/orchestrator/marks.ts lists them. */
+/**
+ * Branches of repair and restoring that a run may never take, each reached on purpose: core/orchestrator/marks.ts lists
+ * them.
+ */
 
 import { assert, assertEquals } from "@std/assert";
 import { fault } from "../../core/fault.ts";
@@ -8,7 +11,7 @@ import { assertReached } from "../support/swarm/reached.ts";
 import { applying, commit, merging, reduceAll, stageOf } from "../support/swarm/scripted_merge.ts";
 
 const stage = stageIndex(0);
-const missing = fault("badBlob", "Cannot read a blob as the store must hold it");
+const missing = fault("badBlob", "Cannot read a blob: the store does not hold it");
 
 /** Two replicas whose slices are being reduced. */
 function reducing() {

@@ -67,7 +67,7 @@ Deno.test("Past rounds: who was banned stays out, if no report has said so eithe
   assertEquals([first.state.round, first.state.carriedRates], [0, 0]);
 });
 
-Deno.test("Past rounds: a finished run that is given more steps leaves due what was, and a validator that joins is told so", () => {
+Deno.test("Past rounds: a finished run that is given more steps keeps vested what was, and a validator that joins is told so", () => {
   const { hub: first, nodes } = drawn({ steps: 10 });
   const entries: LogEntry[] = logOf(first);
   rounds(first, nodes, 5);

@@ -1,4 +1,4 @@
-/** Miners that rest: they hand their work back, others go on, and they come back as themselves. */
+/** Miners that pause: they hand their work back, others go on, and they come back as themselves. */
 
 import { assert, assertEquals } from "@std/assert";
 import { PauseWatch } from "../../cli/node/idle/pause_watch.ts";
@@ -41,17 +41,17 @@ Deno.test("Pausing: a miner leaves at the end of its hours, joins again when the
   });
   await swarm.startAll(config.pipeline.stages * 2 - 1);
   await watch.start();
-  const resting = await swarm.addMiner({ gate: watch, onPause: (event) => pauses.push(event) });
+  const paused = await swarm.addMiner({ gate: watch, onPause: (event) => pauses.push(event) });
   const { finished } = await swarm.run();
   watch.stop();
   assert(finished);
   assertEquals(pauses, ["paused: outside its hours (20:00-20:10, 21:00-22:00)", "resumed"]);
-  const about = swarm.records.all.filter((record) => "node" in record && record.node === resting.address);
+  const about = swarm.records.all.filter((record) => "node" in record && record.node === paused.address);
   const moves = about.map(({ type }) => type).filter((type) => ["nodeJoined", "nodeLost", "nodeReady"].includes(type));
   assertEquals(moves, ["nodeJoined", "nodeReady", "nodeLost", "nodeJoined", "nodeReady"]);
   const { counters, step } = swarm.orchestrator.state;
   assertEquals([step, counters.microbatchesIssued], [24, counters.microbatchesCredited]);
-  assertEquals((await resting.role.finished).finished, true, "and it ends with the run");
+  assertEquals((await paused.role.finished).finished, true, "and it ends with the run");
 });
 
 Deno.test("Pausing: a miner outside its hours waits, and stops when it is asked to", async () => {

@@ -84,6 +84,10 @@ Deno.test("Payload lengths: sparse payloads of a first round, or of one with sma
   };
   const whole = { scale: 1, isSuspect: false };
   assertEquals(both({ elsewhere: 0.01 * usual, rounds: 1 }, usual), [whole, whole], "beside a short stage");
-  assertEquals(both({ elsewhere: usual, reach: 10 }, 10 * usual), [whole, whole], "as long in a tenth of the reach");
+  assertEquals(
+    both({ elsewhere: usual, reach: 10 }, 10 * usual),
+    [whole, whole],
+    "as long within a tenth of the bound",
+  );
   assert(both({ elsewhere: usual }, 10 * usual)[0]!.scale < 0.5, "as long in the same reach");
 });

@@ -72,7 +72,7 @@ function answer(hub: ScriptedOrchestrator, judge: NodeId, lossOf: (parameters: s
 
 const unitsOf = (hub: ScriptedOrchestrator, node: NodeId) => hub.state.reports.at(-1)!.units.get(node) ?? 0;
 
-Deno.test("Payload trials: who gains nothing is paid nothing from then on, until a trial says otherwise", () => {
+Deno.test("Leave-one-in evaluation: a payload without gain is not paid from then on, until an evaluation says otherwise", () => {
   const { hub, judges: [judge], nodes: [idler, ...honest] } = trying(["judge"]);
   const first = layOut(hub);
   assertEquals(first.size, 3);
@@ -90,7 +90,7 @@ Deno.test("Payload trials: who gains nothing is paid nothing from then on, until
   assertEquals(hub.state.qualities.size, 0);
 });
 
-Deno.test("Payload trials: in a log of an earlier version a trial that says nothing pays in full again, in a new one it does not", () => {
+Deno.test("Leave-one-in evaluation: in a log of an earlier version an inconclusive evaluation restores full pay, in a new one it does not", () => {
   const { hub, judges: [judge], nodes: [idler, ...honest] } = trying(["judge"]);
   const first = layOut(hub);
   answer(hub, judge!, (hash) => hash === null || first.get(hash) === idler ? 5 : 4.5);
@@ -116,14 +116,14 @@ Deno.test("Payload trials: in a log of an earlier version a trial that says noth
 /** What a validator said of a payload, changed to the forged loss; its signature no longer fits. */
 const lieOf = (node: NodeId | null) => (answer: object) => node === null ? answer : { ...answer, loss: 4.5 };
 
-Deno.test("Payload trials: the log of a run with trials follows from its entries, and a changed loss does not", () => {
+Deno.test("Leave-one-in evaluation: the log of a run with evaluations follows from its entries, and a changed loss does not", () => {
   const { hub, judges: [judge], nodes } = trying(["judge"]);
   const laid = layOut(hub);
   answer(hub, judge!, (hash) => hash === null ? 5 : laid.get(hash) === nodes[0] ? Infinity : 4.5);
   round(hub, nodes);
   const entries = hub.effects.flatMap((effect): MachineEntry[] => effect.type === "log" ? [effect.entry] : []);
   const tried = entries.findIndex(({ type }) => type === "tried");
-  assert(tried !== -1, "the trial is in the log");
+  assert(tried !== -1, "the evaluation is in the log");
   const problems = (of: readonly MachineEntry[]) => {
     const ledger = openLedger();
     return of.flatMap((entry) => takeEntry(ledger, entry) ?? []);
@@ -150,7 +150,7 @@ Deno.test("Payload trials: the log of a run with trials follows from its entries
   assertEquals(problems(withAnswers as MachineEntry[]).length, 1, "the report's pay does not follow from it");
 });
 
-Deno.test("Payload trials: a share that was taken away is back after eight rounds, in the log as well", () => {
+Deno.test("Leave-one-in evaluation: a share that was taken away is back after eight rounds, in the log as well", () => {
   const { hub, judges: [judge], nodes: [idler, ...honest] } = trying(["judge"]);
   const laid = layOut(hub);
   answer(hub, judge!, (hash) => hash === null || laid.get(hash) === idler ? 5 : 4.5);
@@ -165,7 +165,7 @@ Deno.test("Payload trials: a share that was taken away is back after eight round
   assertEquals(entries.flatMap((entry) => takeEntry(ledger, entry) ?? []), []);
 });
 
-Deno.test("Payload trials: of several validators two must say the same, and one that lies decides nothing", () => {
+Deno.test("Leave-one-in evaluation: of several validators two must say the same, and one that lies decides nothing", () => {
   const { hub, judges, nodes } = trying(["liar", "one", "other"]);
   const laid = layOut(hub);
   const truth = (hash: string | null) => hash === null ? 5 : 4.5;
@@ -177,7 +177,7 @@ Deno.test("Payload trials: of several validators two must say the same, and one 
   assertEquals([hub.state.qualities.size, hub.state.audit.trials.length], [0, 0]);
 });
 
-Deno.test("Payload trials: a payload that the store has lost is nobody's fault, and the others are compared", () => {
+Deno.test("Leave-one-in evaluation: a payload that the store has lost is nobody's fault, and the others are compared", () => {
   const { hub, judges: [judge], nodes } = trying(["judge"]);
   const laid = layOut(hub, [nodes[2]!]);
   answer(hub, judge!, (hash) => hash === null || laid.get(hash) === nodes[0] ? 5 : 4.5);
@@ -185,7 +185,7 @@ Deno.test("Payload trials: a payload that the store has lost is nobody's fault, 
   assertEquals(hub.state.audit.trials, []);
 });
 
-Deno.test("Payload trials: a restart of the orchestrator forgets what was being laid out", () => {
+Deno.test("Leave-one-in evaluation: a restart of the orchestrator forgets the evaluation under way", () => {
   const { hub, nodes } = trying(["judge"]);
   hub.step({ type: "restarted" });
   assertEquals(hub.state.audit.trials.flatMap(({ ends }) => ends.map(({ node }) => node)), [null]);
@@ -194,7 +194,7 @@ Deno.test("Payload trials: a restart of the orchestrator forgets what was being 
   assert(hub.effects.some((effect) => effect.type === "deleteBlobs" && effect.hashes.includes(late.hash)));
 });
 
-Deno.test("Payload trials: who came in the middle of the round is not compared with those who took all of its steps", () => {
+Deno.test("Leave-one-in evaluation: a miner that came in mid-round is not compared with those that took all of its steps", () => {
   const hub = new ScriptedOrchestrator({
     model: { layers: 1 },
     pipeline: { stages: 1, codec: "none" },
@@ -217,7 +217,7 @@ Deno.test("Payload trials: who came in the middle of the round is not compared w
   assertEquals(tried.toSorted(), nodes);
 });
 
-Deno.test("Payload trials: they are drawn as often as their share of the computing allows", () => {
+Deno.test("Leave-one-in evaluation: they are drawn as often as their share of the computing allows", () => {
   const drawnIn100 = (trialShare: number) => {
     const { hub, judges, nodes } = trying(["judge"], trialShare);
     for (let i = 1; i < 100; i++) {

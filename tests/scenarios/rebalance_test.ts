@@ -84,7 +84,7 @@ Deno.test("Rebalance: a newcomer hears which replicas of its stage can be asked,
   assertEquals(peers.length, 1);
 });
 
-Deno.test("Rebalance: a stage whose only miner is sent to rest is served again without waiting for another event", () => {
+Deno.test("Rebalance: a stage whose only miner is suspended is served again without waiting for another event", () => {
   const hub = new ScriptedOrchestrator({
     train: { microbatchesPerStep: 4, steps: 100, stepsPerRound: 50 },
     swarm: { replicas: 1, validators: 0 },
@@ -94,5 +94,5 @@ Deno.test("Rebalance: a stage whose only miner is sent to rest is served again w
   sendToRest(hub.state, tail);
   hub.step({ type: "tick" });
   assertEquals(hub.state.rosters.map(({ assigned }) => assigned), [1, 1]);
-  assertEquals(hub.load(tail) as number, 1, "somebody who rests is better than nobody");
+  assertEquals(hub.load(tail) as number, 1, "a suspended miner is better than none");
 });

@@ -31,7 +31,7 @@ function training(replicas: readonly [number, number, number]) {
   return { hub, nodes };
 }
 
-/** Every node computes and confirms until the step has closed, or nothing more happens. */
+/** Every node computes and commits until the step has closed, or nothing more happens. */
 function run(
   hub: ScriptedOrchestrator,
   options: { largest: Largest; most?: number; isIdle?: (node: NodeId) => boolean },

@@ -144,7 +144,7 @@ Deno.test("Restart: a checkpoint that was being written is written", () => {
   assertEquals(hub.state.sources.round, 1);
 });
 
-Deno.test("Resume: only the answer to the last seal counts, an earlier one says nothing of what the device has now", () => {
+Deno.test("Resume: only the answer to the last request to commit counts, an earlier one says nothing of what the device has now", () => {
   const { hub, head, tail } = swarm();
   hub.work([head, tail]);
   hub.seal(head);

@@ -36,7 +36,7 @@ for (
     }],
   ] as const
 ) {
-  Deno.test(`Returns: ${how} in place of a confirmation, again and again, does not hold the step`, () => {
+  Deno.test(`Returns: ${how} in place of a commitment, again and again, does not hold the step`, () => {
     const { hub, nodes, tails: [flapper] } = training();
     let returns = 0;
     while (hub.state.step === 0 && returns < 200) {

@@ -65,7 +65,7 @@ Deno.test("Round length: a member that is late in first steps alone makes merges
 
 const measured = { train: { stepsPerRound: 0, microbatchesPerStep: 4 } };
 
-/** Works and seals until a merge begins; each step takes `stepMs`, 400 of them for its four tasks. Returns how many it took. */
+/** Works and commits until a merge begins; each step takes `stepMs`, 400 of them for its four tasks. Returns how many it took. */
 function trainRound(hub: ScriptedOrchestrator, nodes: readonly NodeId[], stepMs: number): number {
   const before = hub.state.step;
   while (hub.state.phase === "training") {

@@ -20,7 +20,7 @@ import {
   train,
 } from "../support/swarm/shown_rounds.ts";
 
-Deno.test("Shown states: the drawn task waits for a validator with the parameters shown", () => {
+Deno.test("Opened parameters: the drawn task waits for a validator with the opened parameters", () => {
   const { hub, nodes: [one, two] } = drawn();
   const step = train(hub, [one, two]);
   const change = show(hub, one, step);
@@ -32,7 +32,7 @@ Deno.test("Shown states: the drawn task waits for a validator with the parameter
   assertEquals([faultsOf(hub, one), hub.state.audit.awaited.has(one)], [0, false]);
 });
 
-Deno.test("Shown states: who does far more than its stage-mates is drawn as much more often, four times at most", () => {
+Deno.test("Opened parameters: a miner that does far more than the others of its stage is drawn as much more often, four times at most", () => {
   const stage = stageIndex(0);
   const timesOf = (own: number, others: readonly number[]) => {
     const tasks = others.reduce((sum, each) => sum + each, own);
@@ -46,7 +46,7 @@ Deno.test("Shown states: who does far more than its stage-mates is drawn as much
   assertEquals([timesOf(9, [3, 3]), timesOf(6, [2]), timesOf(30, [3])], [3, 3, 4]);
 });
 
-Deno.test("Shown states: whoever hid its parameters gets nothing for two rounds, and then again", () => {
+Deno.test("Opened parameters: a miner that hid its parameters gets nothing for two rounds, then pay again", () => {
   const { hub, nodes } = drawn();
   const [silent, honest] = nodes;
   for (let round = 0; round < 4; round++) {
@@ -62,7 +62,7 @@ Deno.test("Shown states: whoever hid its parameters gets nothing for two rounds,
   assertEquals([faultsOf(hub, silent), faultsOf(hub, honest)], [1, 0]);
 });
 
-Deno.test("Shown states: whoever leaves instead gets nothing for what is not due, soon after loses its place, and is otherwise paid", () => {
+Deno.test("Opened parameters: a miner that leaves instead loses its unvested pay, soon after its place, and is otherwise paid", () => {
   for (const [isGone, isBack] of [[true, false], [true, true], [false, true]]) {
     const { hub, nodes } = drawn({ microbatchesPerStep: 12 });
     const [leaver, honest] = nodes;
@@ -85,7 +85,7 @@ Deno.test("Shown states: whoever leaves instead gets nothing for what is not due
   }
 });
 
-Deno.test("Shown states: hiding twice in a few rounds costs the place for sixteen", () => {
+Deno.test("Opened parameters: hiding twice in a few rounds costs the place for sixteen", () => {
   const { hub, nodes } = drawn();
   const [silent, honest] = nodes;
   for (let round = 0; round < 3; round++) {
@@ -98,7 +98,7 @@ Deno.test("Shown states: hiding twice in a few rounds costs the place for sixtee
   assertEquals(hub.state.standings.get(honest)?.restUntilRound ?? 0, 0);
 });
 
-/** One of two has no link when what it did in the round before is due. */
+/** One of two has no link when the parameters of the round before are requested. */
 function awayWhenDue() {
   const { hub, nodes } = drawn();
   const [away, honest] = nodes;
@@ -120,7 +120,7 @@ function awayWhenDue() {
   return { hub, nodes, away, step, next, comeBack };
 }
 
-Deno.test("Shown states: who has no link when it is due shows it when it is back", () => {
+Deno.test("Opened parameters: a disconnected miner opens them when it is back", () => {
   const { hub, away, step, next, comeBack } = awayWhenDue();
   comeBack();
   for (const each of [step, next]) {
@@ -131,7 +131,7 @@ Deno.test("Shown states: who has no link when it is due shows it when it is back
   assertEquals([hub.state.forfeits.size, faultsOf(hub, away)], [0, 0]);
 });
 
-Deno.test("Shown states: who does not come back in time, or is away again at the next round's end, loses what it was paid", () => {
+Deno.test("Opened parameters: a miner that does not come back in time, or is away again at the next round's end, loses what it was paid", () => {
   const gone = awayWhenDue();
   gone.hub.wait(gone.hub.state.config.limits.disconnectGraceMs + 1);
   assertEquals(paidRounds(gone.hub, gone.away), []);
@@ -142,7 +142,7 @@ Deno.test("Shown states: who does not come back in time, or is away again at the
   assertEquals([hub.state.round, paidRounds(hub, away)], [3, []]);
 });
 
-Deno.test("Shown states: a restart of the orchestrator begins its own checks again and frees nobody from showing", () => {
+Deno.test("Opened parameters: a restart of the orchestrator begins its own checks again and frees nobody from opening them", () => {
   const { hub, nodes: [shown, silent] } = drawn();
   const step = train(hub, [shown, silent]);
   const { hash } = show(hub, shown, step);
@@ -156,7 +156,7 @@ Deno.test("Shown states: a restart of the orchestrator begins its own checks aga
   assertEquals([replaysWith(hub, late.hash), faultsOf(hub, silent), hub.state.audit.awaited.size], [1, 0, 0]);
 });
 
-Deno.test("Shown states: parameters that are not stored, not finite or too far away cost their miner, not others", () => {
+Deno.test("Opened parameters: parameters that are not stored, not finite or too far away cost their miner, not others", () => {
   const far: PayloadStats = { isFinite: true, squareSum: 1e6, largest: 1e3 };
   for (const way of [null, { ...fine, isFinite: false }, far]) {
     const { hub, nodes: [liar, honest] } = drawn();
@@ -167,7 +167,7 @@ Deno.test("Shown states: parameters that are not stored, not finite or too far a
   }
 });
 
-Deno.test("Shown states: losses are those of the miner whose gradient counts, not of one that is gone", () => {
+Deno.test("Opened parameters: losses are those of the miner whose gradient counts, not of one that is gone", () => {
   const { hub, nodes: [gone, stays] } = drawn();
   hub.work([gone, stays]);
   for (const node of [gone, stays]) hub.seal(node);
@@ -182,7 +182,7 @@ Deno.test("Shown states: losses are those of the miner whose gradient counts, no
   assertEquals(pathways.map(({ losses }) => losses[0]), [1, 1, 1, 1]);
 });
 
-Deno.test("Shown states: what a miner did before it came back with its stage loaded anew is not repeated with what it shows", () => {
+Deno.test("Opened parameters: what a miner did before it came back with its stage loaded anew is not repeated with what it opens", () => {
   const { hub, nodes, ofStage } = drawnInStages({ steps: 40, stepsPerRound: 2 });
   const head = ofStage(0)[0]!;
   hub.work(nodes);
@@ -199,7 +199,7 @@ Deno.test("Shown states: what a miner did before it came back with its stage loa
   assertEquals([repeated.length > 0, repeated.includes(before.task)], [true, false]);
 });
 
-/** Both replicas commit payloads with this sketch, after the first has shown parameters with another. */
+/** Both replicas commit payloads with this sketch, after the first has opened parameters with another. */
 function commitAfter({ shown, committed, back = false }: { shown: number; committed: number; back?: boolean }) {
   const { hub, nodes } = drawn(back ? { stepsPerRound: 3, microbatchesPerStep: 12 } : {});
   const [liar, honest] = nodes;
@@ -225,7 +225,7 @@ function oneStep(): number {
   return hub.state.config.train.learningRate * Math.sqrt(hub.state.stageFloats[0]!);
 }
 
-Deno.test("Shown states: a payload that the steps left cannot lead to bans its miner, and is not merged", () => {
+Deno.test("Opened parameters: a payload out of range of the remaining steps bans its miner, and is not merged", () => {
   const far = 10 * oneStep();
   const { hub, liar, honest } = commitAfter({ shown: far, committed: -far });
   assertEquals([hub.state.expelled.has(liar), hub.state.expelled.has(honest)], [true, false]);
@@ -233,14 +233,14 @@ Deno.test("Shown states: a payload that the steps left cannot lead to bans its m
   assertEquals(faultsOf(hub, liar), 1);
 });
 
-Deno.test("Shown states: a payload within the reach of the steps left is as good as any", () => {
+Deno.test("Opened parameters: a payload within the update-norm bound of the remaining steps is as good as any", () => {
   const far = 10 * oneStep();
   const { hub, liar } = commitAfter({ shown: far, committed: far + oneStep() / 4 });
   assertEquals([hub.state.expelled.has(liar), faultsOf(hub, liar)], [false, 0]);
   assertEquals(hub.state.merge!.stages[0]!.payloads.has(liar), true);
 });
 
-Deno.test("Shown states: whoever loads its stage anew in between commits from other parameters than it showed", () => {
+Deno.test("Opened parameters: a miner that loads its stage anew in between commits from other parameters than it opened", () => {
   const far = 10 * oneStep();
   const { hub, liar } = commitAfter({ shown: far, committed: -far, back: true });
   assertEquals([hub.state.expelled.has(liar), faultsOf(hub, liar)], [false, 0]);

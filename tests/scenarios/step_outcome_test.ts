@@ -63,7 +63,7 @@ Deno.test("Step outcome: pathways name who did each task, pay is their units, an
   assertEquals({ ...outcome, loss, learningRate, gradientNorm, clipFactor, tokens, stepMs }, outcome);
 });
 
-Deno.test("Step outcome: a gradient that was lost and made again has another doer than maker; one that left confirmed counts", () => {
+Deno.test("Step outcome: a gradient that was lost and made again has another doer than maker; one that left after its commitment counts", () => {
   const { hub, nodes } = swarm({ stages: 1, replicas: 3 });
   hub.work(nodes);
   const [confirmed, lost, last] = ofStage(hub, 0) as [NodeId, NodeId, NodeId];

@@ -26,7 +26,7 @@ function contextOf(said: EventLog<Said>, folder: string): CommandContext {
   return { output, dataFolder: () => folder } as unknown as CommandContext;
 }
 
-Deno.test("Validator: scores of nothing before the first work is due are said once, and nothing is sent", () =>
+Deno.test("Validator: scores of nothing before the first work vests are said once, and nothing is sent", () =>
   withScratchFolder(async (folder) => {
     const linesOf = async (rounds: readonly number[], isAnyDue: boolean) => {
       const ledger = LocalLedger.open({ path: ":memory:", genesis: localGenesis({ blockMs: 50 }) });

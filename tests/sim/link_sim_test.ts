@@ -1,7 +1,8 @@
 /**
- * Seeded simulation of the network layer: the production orchestrator and nodes over wires that lose, repeat, reorder and damage
- * frames, break, go half-open, deaf or slow, with restarts and clocks that are set. The seed draws which kinds of fault are
- * on. Safety is checked with every message; then the faults stop, and everything that was sent must arrive.
+ * Seeded simulation of the network layer: the production orchestrator and nodes over wires that lose, repeat, reorder
+ * and damage frames, break, go half-open, deaf or slow, with restarts and clocks that are set. The seed draws which
+ * kinds of fault are on. Safety is checked with every message; then the faults stop, and everything that was sent must
+ * arrive.
  *
  * SEEDS=n runs n seeds (default 64), SEED=n replays one. A failure names its seed and the line that replays it.
  */
@@ -28,11 +29,11 @@ const limits = checkNetLimits({
 const frameFaults = ["lost", "repeated", "overtaken", "damaged"] as const;
 const strikes = [
   ...["break", "half-open", "deaf", "stall", "refuse", "pause", "clock"] as const,
-  ...["hub restart", "node restart", "flood"] as const,
+  ...["orchestrator restart", "node restart", "flood"] as const,
 ];
 type Strike = typeof strikes[number];
 /** With these on, sessions end, and both sides must learn it; without them none may end. */
-const endSessions: readonly Strike[] = ["hub restart", "node restart", "flood"];
+const endSessions: readonly Strike[] = ["orchestrator restart", "node restart", "flood"];
 
 const nodes = 3;
 const tickMs = 100;
@@ -116,7 +117,7 @@ class Storm {
         return this.#pause(member);
       case "clock":
         return this.#setClock(member);
-      case "hub restart":
+      case "orchestrator restart":
         world.stopHub(this.#oneIn(2) ? "crashed" : "shut down");
         return this.#later(3000, () => world.hub ?? world.startHub());
       case "node restart":

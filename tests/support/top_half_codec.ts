@@ -91,7 +91,9 @@ function* inspect(payload: Uint8Array, count: number): LongWork<PayloadStats> {
 
 function* average(slices: readonly WeightedSlice[]): LongWork<Parsed<Uint8Array>> {
   const inputs = slices.map(({ payload }) => dense(payload)).filter((values) => values !== null);
-  if (inputs.length < slices.length) return refused("badNumbers", "Cannot average slices as each must be a payload");
+  if (inputs.length < slices.length) {
+    return refused("badNumbers", "Cannot average slices: one of them is not a payload");
+  }
   const [weights, scales] = [slices.map(({ weight }) => weight), slices.map(({ scale }) => scale)];
   const mean = yield* averageInUnits({ inputs, weights, scales });
   if (!mean.ok) return mean;

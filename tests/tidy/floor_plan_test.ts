@@ -58,11 +58,11 @@ Deno.test("folder-imports: the message names the rule, the value and the way out
   assertStringIncludes(found?.message ?? "", "returning an Effect");
 });
 
-Deno.test("core-purity: no clock, dice, platform or suspension in core", () => {
+Deno.test("core-purity: no clock, randomness, platform or suspension in core", () => {
   const impure = [
     "export const now = Date.now();",
     "export const now = new Date();",
-    "export const dice = Math.random();",
+    "export const random = Math.random();",
     "setTimeout(() => 1, 5);",
     "crypto.getRandomValues(new Uint8Array(4));",
     'Deno.readTextFileSync("a");',

@@ -26,8 +26,8 @@ export class OutOfMemoryError extends Error {
     super(
       `Cannot allocate '${label}' of ${mebibytes(bytes)} beside the stage's ${
         mebibytes(usedBytes)
-      } as a stage on the ` +
-        `processor must fit ${mebibytes(mostBytes)} and the machine's memory`,
+      }: a stage on the processor ` +
+        `has at most ${mebibytes(mostBytes)}, within the machine's memory`,
     );
     this.usedBytes = usedBytes;
   }

@@ -1,9 +1,9 @@
 /**
- * What a connecting node costs the hub's thread: the production hub over wires in memory, hellos signed by the node's own key
- * and hellos with a ticket.
+ * What a connecting node costs the orchestrator's thread: production code over wires in memory, hellos signed by the
+ * node's own key and hellos with a ticket.
  *
- * Owns: counting only the hub's own work (the challenge, the check, the answer); the node's half runs in between. The
- * operations that dominate a signed hello are also measured separately.
+ * Owns: counting only the orchestrator's own work (the challenge, the check, the answer); the node's half runs in
+ * between. The operations that dominate a signed hello are also measured separately.
  */
 
 import { randomBytes } from "node:crypto";
@@ -19,7 +19,7 @@ import { systemRandom, systemTimers } from "../../../net/timers.ts";
 import type { Wire } from "../../../net/links/wire.ts";
 import { hubTickets } from "../../../cli/orchestrator/hub/hub_tickets.ts";
 
-/** Milliseconds of the hub's thread. */
+/** Milliseconds of the orchestrator's thread. */
 export interface HelloCost {
   readonly signedHellos: number;
   readonly signedMs: number;
@@ -90,7 +90,7 @@ function sign(hub: Hub<unknown, unknown>, caller: Caller): number {
   return connect(hub, caller);
 }
 
-/** Milliseconds of the hub's work. */
+/** Milliseconds of the orchestrator's work. */
 function connect(hub: Hub<unknown, unknown>, caller: Caller): number {
   const sent: Uint8Array[] = [];
   const wire: Wire = {
@@ -118,14 +118,14 @@ function connect(hub: Hub<unknown, unknown>, caller: Caller): number {
   const tookMs = acceptMs + performance.now() - helloedMs;
   const verify = () => true; // the node's half, which is not measured
   const answer = checkAccept(headerOf(sent[1]), { greeting: greeting.value, verify });
-  assert(answer.ok, "The hub accepts the hello");
+  assert(answer.ok, "The orchestrator accepts the hello");
   caller.ticket = answer.value.ticket;
   return tookMs;
 }
 
 function headerOf(bytes: Uint8Array | undefined): unknown {
   const frame = decodeFrame(bytes ?? new Uint8Array(0), defaultNetLimits);
-  assert(frame.ok, "The hub sends frames");
+  assert(frame.ok, "The orchestrator sends frames");
   return frame.value.header;
 }
 

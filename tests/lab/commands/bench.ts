@@ -1,4 +1,7 @@
-/** `lab bench`: measures the code beside other libraries, and what an orchestrator costs. The benchmarks are in tests/lab/bench. */
+/**
+ * `lab bench`: measures the code beside other libraries, and what an orchestrator costs. The benchmarks are in
+ * tests/lab/bench.
+ */
 
 import { refuseIgnored, unknownName } from "../../../cli/tools/bench/taken_words.ts";
 import type { Command, CommandContext } from "../../../cli/terminal/command.ts";
@@ -23,7 +26,7 @@ export const command: Command = {
     "Step measures whole training steps of a model on one device, gemm the matrix products in them, attention the attention; each " +
     "beside other libraries (jax-js, tfjs, onnxruntime-web, PyTorch), in turn, per CPU second, as medians. Wire tells the bytes of " +
     "every wire codec for a model of so many channels, with gradients of codes in 8 bits, without the ids of tokens, and with some " +
-    "0.07 bytes per token of framing. Hub measures an orchestrator. Its parts: relay moves segments from one node through the hub " +
+    "0.07 bytes per token of framing. `bench hub` measures an orchestrator. Its parts: relay moves segments from one node through it " +
     "to another, over real sockets and between processes, and compares it with the bare WebSocket library. hello measures what a " +
     "connecting node costs. messages sends small messages there and back. restart measures how long the orchestrator is away after " +
     "a kill at the worst moment. machine runs the orchestrator alone in virtual time: how well it fills a pipeline, and how it " +
@@ -83,7 +86,7 @@ export const command: Command = {
   },
 };
 
-/** Options by the words after `lab bench`; of hub's parts, those that measure for some seconds. */
+/** Options by the words after `lab bench`; of the parts of `hub`, those that measure for some seconds. */
 const takers: Readonly<Record<string, readonly string[]>> = {
   step: ["device", "threads", "size", "peers", "seconds"],
   gemm: ["device", "threads", "peers", "seconds"],

@@ -1,4 +1,7 @@
-/** `lab experiment`: compares wires, merges, swarms and links by training, and forms of attribution. The work is in tests/lab/experiments. */
+/**
+ * `lab experiment`: compares wires, merges, swarms and links by training, and forms of attribution. The work is in
+ * tests/lab/experiments.
+ */
 
 import type { Command, CommandContext, OptionSpec } from "../../../cli/terminal/command.ts";
 import { deviceOption, threadsOption } from "../../../cli/terminal/options/node_options.ts";
@@ -94,9 +97,7 @@ export const command: Command = {
 function namedExperiment(name: string | undefined): string {
   if (name !== undefined && names.includes(name)) return name;
   throw new UsageError(
-    `Cannot run an experiment as its name must be one of ${names.join(", ")}: ${
-      name === undefined ? "none is given" : `current value is ${name}`
-    }`,
+    `${name === undefined ? "No experiment is named" : `There is no experiment '${name}'`}, only ${names.join(", ")}`,
     { next: "For example: lab experiment codecs --steps 60 --seeds 1" },
   );
 }

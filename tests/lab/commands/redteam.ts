@@ -8,13 +8,13 @@ const decided = ["resume", "fresh", "stages", "replicas", "validators", "steps",
 
 export const command: Command = {
   name: "redteam",
-  summary: "let known attackers loose on a swarm in this process and see what they achieve",
+  summary: "run known attacks against a swarm in this process and measure what they achieve",
   usage: "redteam [--attack NAME|all] [--rounds N] [--honest-rounds N] [options]",
   about:
     "Runs a swarm of three stages with three replicas and three validators in this one process and in virtual time, with the code " +
-    "of real miners, validators and orchestrator; then once more for each attack, with hostile members in their places. Tells in " +
-    "which round of the attack its author was noticed, whether he was expelled, what he earned beside an honest miner, how much " +
-    "worse the model became, and how many honest members were expelled by mistake. Exits with 1 if any was.",
+    "of real miners, validators and orchestrator; then once more for each attack, with hostile members. Prints in " +
+    "which round the attacker was detected, whether it was banned, what it earned compared with an honest miner, how much " +
+    "worse the model became, and how many honest members were banned by mistake. Exits with 1 if any was.",
   examples: ["lab redteam --attack lazy", "lab redteam --attack all --json"],
   options: [
     {
@@ -41,7 +41,7 @@ export const command: Command = {
       min: 0,
       max: 999,
       default: 0,
-      doc: "of these, in which attackers behave before they begin; they keep what is due of that",
+      doc: "of these, how many the attackers work honestly first; they keep the pay of those that has vested",
     },
     ...runOptions.filter(({ name }) => !decided.includes(name)).map((option) =>
       option.name === "size" ? { ...option, defaultText: "toy" } : option

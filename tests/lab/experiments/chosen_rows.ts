@@ -19,7 +19,7 @@ export function withRows(experiment: Experiment, text: string | undefined): Expe
   }
   const names = others.map(({ name }) => name).join("; ");
   throw new UsageError(
-    `Cannot choose rows as each word of --rows must be part of a name: ${unmet ?? "none is given"}`,
+    unmet === undefined ? "--rows names no row" : `No row's name contains '${unmet}', which --rows names`,
     { next: `The names: ${names}` },
   );
 }

@@ -1,4 +1,4 @@
-/** Attackers in a step's confirmation and in the merge: false norms, payloads of float32, reductions and votes. */
+/** Attackers in a step's gradient commitment and in the merge: false norms, payloads of float32, reductions and votes. */
 
 import type { BlobRef } from "../../../core/ids.ts";
 import { bytesOfFloats, floatsOf } from "../../../core/model/vector_bytes.ts";
@@ -67,7 +67,7 @@ function falsified<Shown extends { readonly parameters: BlobRef; readonly moment
   return { ...shown, [part]: lie(shown.parameters) };
 }
 
-/** Withholds these messages; the hub waits for them. */
+/** Withholds these messages; the orchestrator waits for them. */
 export const keepsBack = (...types: readonly NodeMessage["type"][]): Hostile => ({
   say: ({ message }) => types.includes(message.type) ? [] : [message],
 });
@@ -95,7 +95,7 @@ export const joinsAnew: NodeMessage = {
   holding: null,
 };
 
-/** Confirms its gradient of such a step, and takes it away: what it did counts, and is in no payload. */
+/** Commits to its gradient of such a step, and takes it away: its work counts, but no payload contains it. */
 export const leavesConfirmed = (isMeant: (step: number) => boolean): Hostile => ({
   say: ({ message }) =>
     message.type === "stepSealed" && isMeant(message.step)

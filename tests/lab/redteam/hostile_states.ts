@@ -1,4 +1,4 @@
-/** Attackers that behave in a round's first step, which anybody can repeat, or do not show the parameters of later ones. */
+/** Attackers that behave in a round's first step, which anybody can repeat, or do not open the parameters of later ones. */
 
 import { fault } from "../../../core/fault.ts";
 import type { NodeMessage } from "../../../core/protocol/message.ts";
@@ -20,7 +20,10 @@ export function inLaterSteps(
   return together(make(later), steps.watch);
 }
 
-/** Passes on what it is given, in every step but the first of each round, in every nth task, which an input's bytes decide. */
+/**
+ * Passes on what it is given, in every step but the first of each round, in every nth task, which an input's bytes
+ * decide.
+ */
 export function skipsLater({ stepsPerRound, every }: { stepsPerRound: number; every: number }): Hostile {
   const steps = openSteps();
   return together({
@@ -40,9 +43,9 @@ export function skipsLater({ stepsPerRound, every }: { stepsPerRound: number; ev
 const sumOf = (bytes: Uint8Array): number => bytes.reduce((sum, byte) => sum + byte, 0);
 
 /**
- * Passes on what it is given going forward in every step but the first of each round, and leaves all gradients of these steps to
- * others, so that it has none to confirm. `leaves`: when it is given one it goes and joins anew, so that it is never here when such a
- * step closes.
+ * Passes on what it is given going forward in every step but the first of each round, and leaves all gradients of these
+ * steps to others, so that it has none to confirm. `leaves`: when it is given one it goes and joins anew, so that it is
+ * never here when such a step closes.
  */
 export function forwardsOnly(stepsPerRound: number, { leaves = false } = {}): Hostile {
   const perStep = 9; // microbatches; see common in run_redteam.ts
@@ -83,17 +86,17 @@ function openSteps(): { readonly open: number; readonly watch: Hostile } {
 /** Never says which parameters it used. */
 export const showsNothing: Hostile = instead("stateShown", () => null);
 
-/** When it is to say so, it does its part in the round's merge, leaves and joins anew, which loses nothing of its work. */
+/** When asked for them, it does its part in the round's merge, leaves and joins anew, which loses nothing of its work. */
 export const leavesUnshown = (): Hostile =>
   atMergeIfAsked((message) => [message, { type: "leaving", reason: "bye" }, joinsAnew]);
 
-/** When it is to say so, it fails in the round's merge and so loads its stage anew. */
+/** When asked for them, it fails in the round's merge and so loads its stage anew. */
 export const failsUnshown = (): Hostile =>
   atMergeIfAsked(({ round }) => [{ type: "mergeFailed", round, fault: fault("limitExceeded", "out of memory") }]);
 
 type Merged = Extract<NodeMessage, { type: "mergeApplied" }>;
 
-/** Shows no parameters, and does something else in a round's merge when it was asked for them. */
+/** Opens no parameters, and does something else in a round's merge when it was asked for them. */
 function atMergeIfAsked(act: (message: Merged) => NodeMessage[]): Hostile {
   let isAsked = false;
   return {

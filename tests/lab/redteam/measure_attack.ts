@@ -1,6 +1,6 @@
 /**
- * What an attack came to: when it was noticed, whether the attacker was expelled, what it earned, what it did to the model and to
- * honest members.
+ * The result of an attack: when it was detected, whether the attacker was banned, what it earned, what it did to the
+ * model and to honest members.
  *
  * Owns: the books of one attacked run. Out of scope: running it (run_redteam.ts).
  */

@@ -1,9 +1,9 @@
 /**
- * `lab redteam`: lets the attackers of the catalogue loose on whole swarms in this process, each beside a calm run of the same
- * seed, and says what came of it.
+ * `lab redteam`: lets the attackers of the catalogue loose on whole swarms in this process, each beside a calm run of
+ * the same seed, and says what came of it.
  *
- * Three stages of three replicas, three validators, real numbers, virtual time. Pay counts from the attack's first round on; it
- * includes that of honest rounds before it, which is due later.
+ * Three stages of three replicas, three validators, real numbers, virtual time. Pay counts from the attack's first
+ * round on; it includes that of honest rounds before it, which is due later.
  */
 
 import { openProgress } from "../../../cli/terminal/output/progress.ts";
@@ -180,7 +180,7 @@ function patched(
 }
 
 function tableOf(rows: readonly AttackRow[]): string[] {
-  const heading = ["attack", "noticed in round", "expelled", "pay of honest", "loss gap", "honest expelled"];
+  const heading = ["attack", "detected in round", "banned", "pay of honest", "loss gap", "honest banned"];
   const cells = rows.map((row) => [
     row.name,
     row.roundsToDetection === null ? "never" : String(row.roundsToDetection),

@@ -1,9 +1,10 @@
 /**
- * The reference implementation of `StageCompute`: float64 inside, float32 parameters and optimizer state at rest, encoded wires
- * outside. Slow and plain on purpose; it is the oracle of the conformance suite and the compute of machine-level tests.
+ * The reference implementation of `StageCompute`: float64 inside, float32 parameters and optimizer state at rest,
+ * encoded wires outside. Slow and plain on purpose; it is the oracle of the conformance suite and the compute of
+ * machine-level tests.
  *
- * Rejects, as our bug: inputs of the wrong kind or length, ids outside the vocabulary, calls that this stage does not have, and
- * any call after `close`; the promise is rejected and nothing has changed.
+ * Rejects, as our bug: inputs of the wrong kind or length, ids outside the vocabulary, calls that this stage does not
+ * have, and any call after `close`; the promise is rejected and nothing has changed.
  */
 
 import { assert, present } from "../../../core/assert.ts";
@@ -219,7 +220,7 @@ class ReferenceStage implements StageCompute {
   #outgoing(call: string, wire: Wire | null): Wire {
     assert(
       wire !== null,
-      `Cannot compute stage ${this.spec.index} as '${call}' must not be asked of the tail: use 'turnaround'`,
+      `Cannot compute '${call}' in stage ${this.spec.index}: it is the tail, which computes only 'turnaround'`,
     );
     return wire;
   }

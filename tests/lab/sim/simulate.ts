@@ -47,7 +47,7 @@ export interface SimSummary {
   readonly utilisation: number; // share of time that miners' devices are busy
   readonly pipelineBound: number; // M / (M + K - 1), M microbatches a replica
   readonly nodesLost: number;
-  readonly tasksKept: number; // confirmed by miners that were lost before the step closed
+  readonly tasksKept: number; // committed by miners that were lost before the step closed
   readonly nodesJoined: number;
   readonly crashes: number;
   readonly recoveredMs: number | null; // slowest, from the crash to the next accepted task

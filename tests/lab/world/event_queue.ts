@@ -1,10 +1,10 @@
 /**
  * Virtual time: what happens next, and when.
  *
- * Owns the clock of a simulation and a binary heap of what is due, ordered by time, then by the order of scheduling, so that
- * the same schedule runs the same way every time. Rejects: entries in the past. Nothing waits: time jumps to the next entry.
- * Keys lie in typed arrays beside the callbacks: ten thousand miners keep as many entries, and comparing them must not chase
- * pointers.
+ * Owns the clock of a simulation and a binary heap of what is due, ordered by time, then by the order of scheduling, so
+ * that the same schedule runs the same way every time. Rejects: entries in the past. Nothing waits: time jumps to the
+ * next entry. Keys lie in typed arrays beside the callbacks: ten thousand miners keep as many entries, and comparing
+ * them must not chase pointers.
  */
 
 import { assert } from "../../../core/assert.ts";
@@ -37,7 +37,7 @@ export class EventQueue {
 
   /** Whole milliseconds, as the clock of a real machine. */
   at(atMs: number, run: () => void): void {
-    assert(atMs >= this.#nowMs, `Cannot schedule as the time must not have passed: ${atMs} is before ${this.#nowMs}`);
+    assert(atMs >= this.#nowMs, `Cannot schedule at ${atMs}: it is already ${this.#nowMs}`);
     const place = this.#runs.length;
     if (place === this.#times.length) this.#grow();
     this.#runs.push(run);

@@ -2,7 +2,7 @@
  * How much each role of a lab's swarm computes, in forwards of the mean stage (core/model/task_flops.ts).
  *
  * A miner's backward finds its forward's activations, a validator's only if that forward was the last thing the stage
- * computed. Optimizers, norms and the hub's referee are not counted.
+ * computed. Optimizers, norms and the orchestrator's arbiter are not counted.
  */
 
 import { present } from "../../../core/assert.ts";

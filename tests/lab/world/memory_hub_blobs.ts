@@ -1,4 +1,7 @@
-/** The hub's store of a swarm in one process: blobs in memory, dropped when a sweep finds them unused twice, as on disk. */
+/**
+ * The orchestrator's store of a swarm in one process: blobs in memory, dropped when a sweep finds them unused twice, as
+ * on disk.
+ */
 
 import type { BlobHash, BlobRef } from "../../../core/ids.ts";
 import { refOf } from "../../../net/blob_hash.ts";

@@ -1,9 +1,9 @@
 /**
  * One process's timers in virtual time.
  *
- * The queue forgets nothing, and a driver sets its timer anew after every event. So a cancelled entry of the queue waits for the
- * next timer that is due no earlier, and is moved there when its own time comes: a hub of ten thousand miners has a handful of
- * entries instead of one an event.
+ * The queue forgets nothing, and a driver sets its timer anew after every event. So a cancelled entry of the queue
+ * waits for the next timer that is due no earlier, and is moved there when its own time comes: an orchestrator of ten
+ * thousand miners has a handful of entries instead of one an event.
  */
 
 import type { Cancel, Timers } from "../../../net/timers.ts";

@@ -1,9 +1,9 @@
 /**
- * A swarm in one process and in virtual time: the production roles over the in-memory transport, computing real numbers or the
- * float64 reference's. Equal options give equal runs on any machine.
+ * A swarm in one process and in virtual time: the production roles over the in-memory transport, computing real numbers
+ * or the float64 reference's. Equal options give equal runs on any machine.
  *
- * Everything but sockets, disk, device and clock is the real thing, and a test may replace any part of a member. Out of scope: who is
- * dishonest and how (tests/lab/redteam), tens of thousands of miners (tests/lab/sim), the chain.
+ * Everything but sockets, disk, device and clock is the real thing, and a test may replace any part of a member. Out of
+ * scope: who is dishonest and how (tests/lab/redteam), tens of thousands of miners (tests/lab/sim), the chain.
  */
 
 import type { RunConfig } from "../../../core/config/config.ts";
@@ -96,7 +96,7 @@ export class World {
   readonly clock: Clock;
   readonly blobs = new MemoryHubBlobs();
   readonly records = new EventLog<RunRecord>();
-  readonly rounds: RoundState[] = []; // that were to be stored
+  readonly rounds: RoundState[] = []; // handed over for storage
   readonly members: WorldMember[] = [];
   readonly scores: WorldScores[] = []; // of all validators
   readonly refusals: unknown[] = []; // why members ended
@@ -219,12 +219,15 @@ export class World {
     return member;
   }
 
-  /** The orchestrator's store as one node sees it: what its duty does not need is refused, as the orchestrator's port does. */
+  /**
+   * The orchestrator's store as one node sees it: what its duty does not need is refused, as the orchestrator's port
+   * does.
+   */
   #blobsOf(signer: Signer, own?: BlobAccess): BlobAccess {
     const { memberBlobs, hub } = this.#options;
     const store = own ?? memberBlobs?.(signer) ?? hub?.blobs ?? this.blobs;
     const refused = (hash: BlobHash) =>
-      new BlobError("refused", `Cannot read blob ${hash} as this node's work must need it`);
+      new BlobError("refused", `Cannot read blob ${hash}: this node's work does not need it`);
     return {
       put: (bytes) => store.put(bytes),
       get: (ref: BlobRef, from) =>

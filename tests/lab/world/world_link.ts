@@ -1,6 +1,7 @@
 /**
- * One miner's line to the hub of a lab, in virtual time: frames of its session and blobs of merges, as late and as slowly as the
- * shape of `iota swarm --links` says. Out of scope: jitter and resets, which only repeat by a seed.
+ * One miner's link to the orchestrator of a simulated swarm, in virtual time: frames of its session and blobs of
+ * merges, as late and as slowly as the shape of `iota swarm --links` says. Out of scope: jitter and resets, which only
+ * repeat by a seed.
  */
 
 import type { Dial, Wire } from "../../../net/links/wire.ts";

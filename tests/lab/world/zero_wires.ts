@@ -1,10 +1,10 @@
 /**
  * The control of experiments with codecs: wires of the usual length that say nothing.
  *
- * Every receiver reads the same values for every token, whatever was sent, and no gradient comes back over a boundary: the tail
- * learns what can be known without the input, and no stage before it learns. A codec is worth what it does better. Nothing is
- * computed whose result nobody reads; ids of tokens cross as ever, where stages keep something of each. The values are ones,
- * because a stage that reads zeros cannot even learn how frequent each token is.
+ * Every receiver reads the same values for every token, whatever was sent, and no gradient comes back over a boundary:
+ * the tail learns what can be known without the input, and no stage before it learns. A codec is worth what it does
+ * better. Nothing is computed whose result nobody reads; ids of tokens cross as ever, where stages keep something of
+ * each. The values are ones, because a stage that reads zeros cannot even learn how frequent each token is.
  */
 
 import { present } from "../../../core/assert.ts";
@@ -15,7 +15,7 @@ import type { ComputeHost } from "../../../cli/device/compute_host.ts";
 import { changedStages, type Passes } from "./changed_stages.ts";
 
 const wireValue = 1;
-const gradientValue = 2 ** -10; // plausible to the hub, and read by nobody
+const gradientValue = 2 ** -10; // plausible to the orchestrator, and read by nobody
 
 export function zeroWires(host: ComputeHost): ComputeHost {
   return changedStages(host, (stage): Passes => {

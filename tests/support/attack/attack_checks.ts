@@ -1,9 +1,9 @@
 /**
- * What must hold after every attack: training is done, the model is as good as a calm run's, the culprit is named and out or
- * unpaid, and no honest node is worse off. Also the table's rows as tests: which of them run, and how often.
+ * What must hold after every attack: training is done, the model is as good as a calm run's, the culprit is named and
+ * out or unpaid, and no honest node is worse off. Also the table's rows as tests: which of them run, and how often.
  *
- * Without SEEDS the quick rows run; with SEEDS=n all of them, each with the seeds 1 to n, at most 4; SEED=n takes only that one.
- * `--filter` picks by name:
+ * Without SEEDS the quick rows run; with SEEDS=n all of them, each with the seeds 1 to n, at most 4; SEED=n takes only
+ * that one. `--filter` picks by name:
  *
  *     SEEDS=1 deno test --allow-all --no-check tests/attack --filter "NaN in a forward wire"
  */
@@ -16,7 +16,10 @@ import { type Aftermath, type Attack, calm, rounds, runAttack, stages } from "./
 export interface Row extends Attack {
   readonly name: string;
   readonly isQuick?: boolean; // runs with every `make test`
-  /** The culprit: named, and out or paid less (default); named and out; only one of it; or nothing, where nothing is proven. */
+  /**
+   * The culprit: named, and out or paid less (default); named and out; only one of it; or nothing, where nothing is
+   * proven.
+   */
   readonly culprit?: "punished" | "out" | "named" | "unpaid" | "tolerated";
   readonly lossTolerance?: number; // relative to the calm run, default 0.03
   /** How many rounds may last so long that a deadline must have passed in them, default 1. */
@@ -33,7 +36,10 @@ export const seeds = seedWanted === undefined
 /** The same rows, in runs whose replicas reduce each other's payloads, as in large stages. */
 export const reducedByReplicas = (rows: readonly Row[]): Row[] => rows.map((row) => ({ reducers: "replicas", ...row }));
 
-/** Every row as a test of the calling file. `rows` makes them anew for each seed, as an attacker remembers what it has done. */
+/**
+ * Every row as a test of the calling file. `rows` makes them anew for each seed, as an attacker remembers what it has
+ * done.
+ */
 export function testAttacks(area: string, rows: () => readonly Row[]): void {
   for (const [i, row] of rows().entries()) {
     if (!isWhole && row.isQuick !== true) continue;
@@ -56,7 +62,7 @@ export async function checkRow(row: Row): Promise<void> {
   row.also?.(after);
 }
 
-/** All steps, no microbatch lost, and the hub's own books in order. */
+/** All steps, no microbatch lost, and the orchestrator's own books in order. */
 export function assertTrained({ state, records, swarm }: Aftermath): void {
   orchestrator.assertInvariants(state);
   const { microbatchesIssued, microbatchesCredited } = state.counters;
@@ -95,7 +101,10 @@ export function assertInTime(
   assert(closingMs <= 2 * mergePhaseMs, `the run closed ${closingMs} ms after its last merge`);
 }
 
-/** What the summary says about the last round: the truth, or at least nothing false where honest nodes cannot be told apart. */
+/**
+ * What the summary says about the last round: the truth, or at least nothing false where honest nodes cannot be told
+ * apart.
+ */
 export function assertLossIsTold(after: Aftermath, told: "true" | "nothingFalse"): void {
   const { heldOutLast } = after.state.facts;
   const round = lastRound(after);

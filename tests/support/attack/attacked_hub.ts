@@ -1,4 +1,4 @@
-/** Starts a hub in a process of its own (attacked_hub_main.ts) and asks for its state. */
+/** Starts an orchestrator in a process of its own (attacked_hub_main.ts) and asks for its state. */
 
 import { WebSocket } from "ws";
 import { defaultNetLimits, type NetLimits } from "../../../net/limits.ts";

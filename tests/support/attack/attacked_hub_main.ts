@@ -1,6 +1,6 @@
 /**
- * A hub on a real port, in a process of its own, for tests that attack it: the production listener, hub and API with a store in
- * memory. Speaks JSON lines; `memory` on its standard input asks for what it uses.
+ * An orchestrator on a real port, in a process of its own, for tests that attack it: the production listener, protocol
+ * and API with a store in memory. Speaks JSON lines; `memory` on its standard input asks for what it uses.
  */
 
 import { RequestGate } from "../../../net/auth/request_auth.ts";

@@ -1,9 +1,10 @@
 /**
- * Runs under attack: three stages of three replicas and two validators, real roles with real arithmetic, some of them hostile.
+ * Runs under attack: three stages of three replicas and two validators, real roles with real arithmetic, some of them
+ * hostile.
  *
- * Owns the calm run that an attacked one is compared with, and what is kept of a run. Computing takes its time here, so that paces
- * and deadlines mean something. Out of scope: the swarm itself (tests/lab/world), what must hold afterwards (attack_checks.ts).
- * Deterministic for a seed.
+ * Owns the calm run that an attacked one is compared with, and what is kept of a run. Computing takes its time here, so
+ * that paces and deadlines mean something. Out of scope: the swarm itself (tests/lab/world), what must hold afterwards
+ * (attack_checks.ts). Deterministic for a seed.
  */
 
 import { present } from "../../../core/assert.ts";
@@ -24,8 +25,9 @@ export const rounds = 4;
 export const steps = 12;
 
 /**
- * So much text a step that who computes what hardly moves the final loss: calm runs whose miners differ in pace have a standard
- * deviation of 0.5 % (with 2 sequences and a rate of 1e-2 it was 1 to 2.6 %, beside which a bound of 3 % says little).
+ * So much text a step that who computes what hardly moves the final loss: calm runs whose miners differ in pace have a
+ * standard deviation of 0.5 % (with 2 sequences and a rate of 1e-2 it was 1 to 2.6 %, beside which a bound of 3 % says
+ * little).
  */
 const work = { microbatchesPerStep: 9, sequencesPerMicrobatch: 16, learningRate: 3e-3 };
 
@@ -51,7 +53,7 @@ export interface Attack {
   readonly gradientBits?: GradientBits; // on wires of 5-bit codes; default: wires of codec iota
   readonly sideWidth?: number; // values that stages keep of each token, whose ids then cross; default: 0
   readonly payload?: PayloadCodecName; // default: float32
-  readonly reducers?: Reducers; // of payloads, default: the hub, as stages are small
+  readonly reducers?: Reducers; // of payloads, default: the orchestrator, as stages are small
   readonly slownessOf?: (place: number) => number; // of the miner at this place, default: 1, its passes take their usual time
   readonly meddle?: (swarm: World, miners: readonly string[], validators: readonly string[]) => void; // before every event
 }

@@ -1,4 +1,4 @@
-/** The hub's HTTP side, fed with fuzzed requests; every answer must be an intended one. */
+/** The orchestrator's HTTP side, fed with fuzzed requests; every answer must be an intended one. */
 
 import { assert } from "@std/assert";
 import { MemoryBlobs } from "../../../net/blobs/blob_memory.ts";

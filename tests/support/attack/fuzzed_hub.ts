@@ -1,4 +1,4 @@
-/** A hub without sockets, guests and a member of it, fed with fuzzed frames; every one must be answered. */
+/** An orchestrator without sockets, guests and a member of it, fed with fuzzed frames; every one must be answered. */
 
 import { assert } from "@std/assert";
 import { nodeId } from "../../../core/ids.ts";
@@ -24,7 +24,7 @@ const signer: Signer = {
   sign: () => new Uint8Array(64).fill(7), // this world's signature; real ones are slow
 };
 
-/** What the hub of a wire sent, and whether it closed the link. */
+/** What the orchestrator of a wire sent, and whether it closed the link. */
 class Ear {
   readonly frames: Uint8Array[] = [];
   isClosed = false;
@@ -62,7 +62,7 @@ export class FuzzedHub {
     });
   }
 
-  /** A connection whose hello is damaged or made up: it gets an answer, and is over unless that answer is no refusal. */
+  /** A connection whose hello is damaged or made up: it gets an answer, and is over if that answer is a refusal. */
   tryHello(below: Below): void {
     const ear = new Ear();
     const handler = this.#hub.accept(ear.wire);
@@ -156,6 +156,6 @@ interface FuzzedMember {
 
 function headerOf(bytes: Uint8Array): { type: string; fault?: { code: string } } {
   const frame = decodeFrame(bytes, limits);
-  assert(frame.ok, "The hub sends frames");
+  assert(frame.ok, "The orchestrator sends frames");
   return frame.value.header as { type: string };
 }

@@ -102,7 +102,7 @@ export const reducesWithoutStoring: Hostile = instead("sliceReduced", ({ message
 export const missesPayloads: Hostile = instead("sliceReduced", ({ message: { round } }) => ({
   type: "mergeFailed",
   round,
-  fault: fault("badBlob", "Cannot read a blob as the store must hold it"),
+  fault: fault("badBlob", "Cannot read a blob: the store does not hold it"),
 }));
 
 /** Says that the round's parameters are in the store, where they are not. */

@@ -13,7 +13,7 @@ const join = (holding: Holding | null): NodeMessage => ({
   holding,
 });
 
-/** In place of a confirmation: "I am back, and hold nothing of this step". */
+/** In place of a gradient commitment: "I am back, and hold nothing of this step". */
 export function returnsEmptyHanded(stepsPerRound = 3): Hostile {
   let assignment = 0;
   return {
@@ -27,7 +27,7 @@ export function returnsEmptyHanded(stepsPerRound = 3): Hostile {
   };
 }
 
-/** In place of a confirmation: a new member, with or without a farewell. */
+/** In place of a gradient commitment: a new member, with or without a farewell. */
 export const beginsAnew = ({ isPolite }: { isPolite: boolean }): Hostile => ({
   say: ({ message }) => {
     if (message.type !== "stepSealed") return [message];

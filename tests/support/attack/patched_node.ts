@@ -1,7 +1,7 @@
 /**
  * A node with a real key and a real link that says whatever a test wants: what a stranger can do with the program.
  *
- * Owns the link and the log of what the hub sent. It computes nothing and answers nothing by itself.
+ * Owns the link and the log of what the orchestrator sent. It computes nothing and answers nothing by itself.
  */
 
 import type { HubMessage, NodeMessage, Role } from "../../../core/protocol/message.ts";
@@ -49,7 +49,7 @@ export class PatchedNode {
     }, dial);
   }
 
-  /** The ticket proves its requests to the hub's store. */
+  /** The ticket proves its requests to the orchestrator's store. */
   async connect(): Promise<HeldTicket> {
     this.#node.connect();
     return (await this.events.next("connected")).ticket;

@@ -69,7 +69,7 @@ export class Stranger {
   }
 }
 
-const upgradeHead = ["GET / HTTP/1.1", "Host: hub", "Upgrade: websocket", "Connection: Upgrade"];
+const upgradeHead = ["GET / HTTP/1.1", "Host: orchestrator", "Upgrade: websocket", "Connection: Upgrade"];
 const key = btoa("sixteen bytes!!!");
 export const upgradeRequest = [...upgradeHead, `Sec-WebSocket-Key: ${key}`, "Sec-WebSocket-Version: 13", "", ""].join(
   "\r\n",

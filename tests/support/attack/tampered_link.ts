@@ -1,8 +1,9 @@
 /**
- * An attacker between a node and its hub who can do anything to frames that a network can, and repairs their checksums.
+ * An attacker between a node and its orchestrator who can do anything to frames that a network can, and repairs their
+ * checksums.
  *
- * The attacker sees every frame from the hello on and knows the protocol, but has no key. Owns: the position. Each test decides
- * the attack.
+ * The attacker sees every frame from the hello on and knows the protocol, but has no key. Owns: the position. Each test
+ * decides the attack.
  */
 
 import { writeChecksums } from "../../../net/messages/frame.ts";

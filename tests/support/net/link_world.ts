@@ -1,9 +1,9 @@
 /**
  * The production orchestrator and nodes over a `LossyNetwork`, in virtual time, with books on everything they deliver.
  *
- * Owns: starting and restarting both sides, each with a clock of its own that can be set, traffic, and the checks that hold at
- * every moment. Out of scope: when to do harm (decided by the simulations). Keys are the one thing that is faked: a signature
- * is a hash of address and message, as the real one costs milliseconds and is tested elsewhere.
+ * Owns: starting and restarting both sides, each with a clock of its own that can be set, traffic, and the checks that
+ * hold at every moment. Out of scope: when to do harm (decided by the simulations). Keys are the one thing that is
+ * faked: a signature is a hash of address and message, as the real one costs milliseconds and is tested elsewhere.
  */
 
 import { createHash } from "node:crypto";
@@ -133,7 +133,7 @@ export class LinkWorld {
       signer: fakeSigner(index + 1),
       clock: new SettableClock(this.timers),
       up: new DeliveryBook(`${name} to orchestrator`),
-      down: new DeliveryBook(`hub to ${name}`),
+      down: new DeliveryBook(`orchestrator to ${name}`),
       isConnected: false,
       connectedAtMs: 0,
     };

@@ -66,10 +66,10 @@ export function reduceAll(hub: ScriptedOrchestrator, nodes: readonly NodeId[]): 
   hub.reduced = null; // the next round's is another
 }
 
-/** The hub has taken the outer step that it was asked for last. */
+/** The orchestrator has taken the outer step that it was asked for last. */
 export function hubMerges(hub: ScriptedOrchestrator, parameters: BlobRef, momentum: BlobRef | null = null): void {
   const asked = hub.effects.findLast((effect) => effect.type === "refereeMerge");
-  if (asked === undefined) throw new Error("The hub was not asked to take the outer step");
+  if (asked === undefined) throw new Error("The orchestrator was not asked to take the outer step");
   const { round, stage, slices } = asked;
   hub.step({ type: "mergeRefereed", round, stage, slices, parameters, momentum });
 }

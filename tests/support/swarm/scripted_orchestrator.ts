@@ -46,13 +46,13 @@ export class ScriptedOrchestrator {
   checksPayloads = true;
   checksSignatures = true;
   probesUploads = true;
-  refusal: string | null = null; // of an upload to the hub's own address
+  refusal: string | null = null; // of an upload to the orchestrator's own address
   letsThroughBytes = 0; // that are not refused in any case
   isGenuine: (signed: SignedStatement) => boolean = () => true;
   loss = 2; // that tails report
   shapeOf: (node: NodeId) => PayloadShape | null = () => null;
   statsOf: (node: NodeId) => PayloadStats | null = () => ({ isFinite: true, squareSum: 1e-12, largest: 1e-9 });
-  reduced: BlobHash | null = null; // null: the test answers for the hub
+  reduced: BlobHash | null = null; // null: the test answers for the orchestrator
   watch: (event: OrchestratorEvent, effects: readonly OrchestratorEffect[]) => void = () => {};
   apart: (first: BlobRef, last: BlobRef) => number = () => 0; // of two wires of one input
   readonly #inboxes = new Map<NodeId, HubMessage[]>();
@@ -80,7 +80,7 @@ export class ScriptedOrchestrator {
     });
   }
 
-  /** The hub's own work on payloads is done at once: they are fine, and reduced to what `reduced` says. */
+  /** The orchestrator's own work on payloads is done at once: they are fine, and reduced to what `reduced` says. */
   step(event: OrchestratorEvent): void {
     const own: OrchestratorEvent[] = [];
     const effects = orchestrator.step(this.state, event, this.nowMs);
@@ -139,7 +139,7 @@ export class ScriptedOrchestrator {
     return messages;
   }
 
-  /** A new request to confirm voids the one before. */
+  /** A new request to commit voids the one before. */
   #deliver(node: NodeId, message: HubMessage): void {
     const inbox = this.inbox(node);
     const before = message.type === "sealStep" ? inbox.findIndex(({ type }) => type === "sealStep") : -1;
@@ -232,14 +232,14 @@ export class ScriptedOrchestrator {
     }
   }
 
-  /** Whether the node has been asked to confirm and has done all that the request names. */
+  /** Whether the node has been asked to commit and has done all that the request names. */
   maySeal(node: NodeId): boolean {
     const asked = this.inbox(node).find((message) => message.type === "sealStep");
     return asked !== undefined && !this.tasksOf(node).some(({ task }) => asked.tasks.includes(task));
   }
 
   seal(node: NodeId, gradientSquareSum = 1): readonly TaskId[] {
-    if (!this.maySeal(node)) throw new Error(`${node} has nothing to confirm yet`);
+    if (!this.maySeal(node)) throw new Error(`${node} has nothing to commit yet`);
     const { step, request, tasks } = this.take(node, "sealStep");
     this.tell(node, { type: "stepSealed", step, request, tasks: tasks.length, gradientSquareSum });
     return tasks;

@@ -1,4 +1,4 @@
-/** Rounds of two steps on the scripted orchestrator whose second one every miner is to show its parameters of. */
+/** Rounds of two steps on the scripted orchestrator; it asks every miner to open its parameters of the second step. */
 
 import type { MachineEntry } from "../../../core/ledger/entry.ts";
 import { changeBytes } from "../../../core/update/shown_change.ts";
@@ -103,7 +103,7 @@ export function check(
   sketch: readonly number[] | null = null,
 ): void {
   const asked = hub.effects.findLast((effect) => effect.type === "checkState");
-  assert(asked?.type === "checkState" && asked.node === node, "the hub checks what was shown");
+  assert(asked?.type === "checkState" && asked.node === node, "the orchestrator checks the opened parameters");
   hub.step({ type: "stateChecked", round: asked.round, step: asked.step, node, way, sketch });
 }
 

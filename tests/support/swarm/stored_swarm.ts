@@ -1,6 +1,7 @@
 /**
- * A swarm whose hub keeps blobs and checkpoints on a disk as `iota orchestrate` does, and whose nodes reach them by HTTP: the
- * production gate, quotas and routes, without sockets. The disk of the blobs may be full when a test says so.
+ * A swarm whose orchestrator keeps blobs and checkpoints on a disk as `iota orchestrate` does, and whose nodes reach
+ * them by HTTP: the production gate, quotas and routes, without sockets. The disk of the blobs may be full when a test
+ * says so.
  */
 
 import { mayRead } from "../../../core/orchestrator/access.ts";
@@ -40,7 +41,7 @@ export interface StoredSwarmOptions {
   readonly journal?: StateJournal;
   readonly limits?: Partial<NetLimits>;
   readonly memberBytes?: number; // what members may fill
-  readonly ownBytes?: number; // and what the hub has beside it
+  readonly ownBytes?: number; // and what the orchestrator has beside it
   readonly watch?: (record: RunRecord, world: StoredSwarm) => void;
   readonly hold?: () => Promise<unknown> | null; // what forwards wait for
   /** Before each checkpoint; throws when the disk should refuse it. */
@@ -56,7 +57,7 @@ export class StoredSwarm {
   readonly errors: Error[] = [];
   /** The blobs' disk takes nothing more. */
   isFull = false;
-  /** Only what the hub stores itself finds no room. */
+  /** Only what the orchestrator stores itself finds no room. */
   isFullForHub = false;
   refusedWrites = 0;
   #clients = 0;
@@ -123,7 +124,7 @@ export class StoredSwarm {
     return world;
   }
 
-  /** What a node asks the hub's store with. */
+  /** What a node asks the orchestrator's store with. */
   client(signer: Signer, options: Partial<HttpBlobsOptions> = {}): HttpBlobs {
     const { timers, random } = this.#requests();
     return new HttpBlobs({

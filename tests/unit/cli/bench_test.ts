@@ -27,7 +27,7 @@ Deno.test("Bench: an unknown benchmark or part proposes the nearest and exits wi
 });
 
 for (const part of isWhole ? ["hello", "messages"] : ["messages"]) {
-  Deno.test(`Bench: hub ${part} prints a measurement and a summary`, async () => {
+  Deno.test(`Bench hub ${part}: prints a measurement and a summary`, async () => {
     const { code, stdout } = await bench("hub", part, "--seconds", "0.1", "--json");
     assertEquals(code, 0);
     const [measurement, summary] = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
@@ -102,7 +102,7 @@ for (const words of [["wire", "--d", "32"], ["hub", "messages"]]) {
   });
 }
 
-Deno.test("Bench: an interrupted hub keeps the parts that were measured", async () => {
+Deno.test("Bench hub: when interrupted, it keeps the parts that were measured", async () => {
   const host = new FakeHost();
   const write = host.write.bind(host);
   host.write = (stream, text) => {

@@ -165,16 +165,16 @@ Deno.test("Command line: --quiet keeps warnings and the summary, --verbose adds 
 
 Deno.test("Command line: a person's mistake prints the rule and the next step, and exits with 1", async () => {
   const table = commandThat(() => {
-    throw new UserError("Cannot walk as the road must be open: it is closed", { next: "Wait" });
+    throw new UserError("Cannot walk: the road is closed", { next: "Wait" });
   });
   for (const line of ["walk", "walk --verbose"]) {
     const { code, stderr } = await run(line, table);
-    assertEquals([code, stderr], [1, "error Cannot walk as the road must be open: it is closed\nnext  Wait\n"]);
+    assertEquals([code, stderr], [1, "error Cannot walk: the road is closed\nnext  Wait\n"]);
   }
   const { stdout } = await run("walk --json", table);
   assertEquals(
     stdout,
-    '{"type":"error","message":"Cannot walk as the road must be open: it is closed","next":"Wait"}\n',
+    '{"type":"error","message":"Cannot walk: the road is closed","next":"Wait"}\n',
   );
 });
 

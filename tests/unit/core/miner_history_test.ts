@@ -97,7 +97,7 @@ Deno.test("History: advice names what reduces a node's pay, and nothing if nothi
   assertEquals(adviceTo(quick, [...round(0), ...round(1, { expelled: [quick] })]), ["Nothing in this run"]);
 });
 
-Deno.test("History: what was taken back before it was due is said, with how to keep it", () => {
+Deno.test("History: what was taken back before it vested is said, with how to keep it", () => {
   const forfeits = [{ miner: quick, fromRound: 1 }];
   const history = historyOf(quick, [...round(0), ...round(1), ...round(2, { forfeits })]);
   assertEquals(history.rounds.map(({ isForfeited }) => isForfeited), [false, true, false]);

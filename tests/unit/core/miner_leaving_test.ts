@@ -1,4 +1,4 @@
-/** A miner that is asked to stop first does what it owes: no orchestrator leads it here. */
+/** A miner that is asked to stop first finishes its pending work: no orchestrator leads it here. */
 
 import { assertEquals } from "@std/assert";
 import { blobHash, type BlobRef, microbatchId, stageIndex, taskId } from "../../../core/ids.ts";
@@ -60,7 +60,7 @@ const handedIn = (effects: readonly MinerEffect[]): boolean | null => {
   return null;
 };
 
-Deno.test("Miner leaving: at once where it owes nothing, has no link, or has lost its device", () => {
+Deno.test("Miner leaving: at once where nothing is pending, or where it has no link, or has lost its device", () => {
   assertEquals(hasLeft(loaded().stop()), true);
   const lost = loaded();
   lost.deliver(0, 0);
@@ -88,7 +88,7 @@ Deno.test("Miner leaving: after the step that others use its results of, and wit
   assertEquals(forward(1, 9), [{ type: "release", refs: [ref("b")] }], "it has stopped");
 });
 
-Deno.test("Miner leaving: after it has shown what it must show, and after the merge that has begun", () => {
+Deno.test("Miner leaving: after it has opened what it must open, and after the merge that has begun", () => {
   const { hear, deliver, header, finish, stop } = loaded();
   deliver(0, 0);
   stop();

@@ -70,7 +70,7 @@ Deno.test("Miner: it leaves rather than take a step with another gradient than t
   assertStringIncludes(JSON.stringify(leaving), "its header counts 2 tasks, and the gradient has 1");
 });
 
-Deno.test("Miner: asked to confirm ahead, it answers behind the last result, and repeats nothing for a task that was cancelled", () => {
+Deno.test("Miner: asked to commit ahead, it answers behind the last result, and repeats nothing for a task that was cancelled", () => {
   const { hear, finish, handed } = loaded();
   const running = handed(0);
   handed(1);

@@ -23,7 +23,7 @@ Deno.test("Payload quality: nothing gained, or worse, is worth nothing, a little
   assertAlmostEquals(little!, 0.4, 1e-9);
 });
 
-Deno.test("Payload quality: an honest miner among liars that gain nothing is not the odd one out", () => {
+Deno.test("Payload quality: an honest miner among liars that gain nothing is not the outlier", () => {
   assertEquals(payloadQualities({ base: 4, tokens, losses: [3.9, 4.1, 4.1] }), [1, null, null]);
 });
 
@@ -33,7 +33,7 @@ Deno.test("Payload quality: where the others gain no more than chance does, noth
   assertEquals(payloadQualities({ base: 4, tokens, losses: [3.9] }), [1], "nobody to compare with");
 });
 
-Deno.test("Payload quality: a trial that says nothing leaves a miner's share as it is", () => {
+Deno.test("Payload quality: an inconclusive evaluation leaves a miner's share as it is", () => {
   const [bad, good] = [nodeId("bad"), nodeId("good")];
   const qualities = new Map([[bad, 0.25]]);
   noteQualities(qualities, { miners: [bad, good], shares: [null, null] });

@@ -70,7 +70,7 @@ class Stage {
   }
 }
 
-Deno.test("Payload trails: a miner that goes the wrong way is told by its sparse payloads of several rounds, not of one", () => {
+Deno.test("Accumulated sketches: sparse payloads of several rounds reveal a miner that goes the wrong way, those of one do not", () => {
   const stage = new Stage();
   for (let i = 0; i < 6; i++) stage.add(1);
   const liars = [stage.add(-1), stage.add(-1.9)];
@@ -89,7 +89,7 @@ Deno.test("Payload trails: a miner that goes the wrong way is told by its sparse
   }
 });
 
-slowTest("Payload trails: a huge payload now and then does not hide the ones that go the wrong way", () => {
+slowTest("Accumulated sketches: a huge payload now and then does not hide the ones that go the wrong way", () => {
   const stage = new Stage();
   for (let i = 0; i < 6; i++) stage.add(1);
   const liars = [stage.add(-1.9), stage.add(-1.9)];
@@ -104,7 +104,7 @@ slowTest("Payload trails: a huge payload now and then does not hide the ones tha
   assert(found >= 40, `${found} of 48 reversed payloads are left out`);
 });
 
-Deno.test("Payload trails: one ends with the miner's assignment and with its place", () => {
+Deno.test("Accumulated sketches: one ends with the miner's assignment and with its place", () => {
   const stage = new Stage();
   const [first, second] = [stage.add(1), stage.add(1)];
   for (let round = 0; round < 3; round++) stage.round();
@@ -118,7 +118,7 @@ Deno.test("Payload trails: one ends with the miner's assignment and with its pla
   assertEquals([...state.trails.keys()], [first]);
 });
 
-Deno.test("Payload trails: codecs without a residual have none, and a key for each round", () => {
+Deno.test("Accumulated sketches: codecs without a residual have none, and a key for each round", () => {
   const hub = new ScriptedOrchestrator({ model: { layers: 1 }, pipeline: { stages: 1, codec: "none" } });
   const node = hub.ready("miner");
   const shapes = new Map([[node, { tensorSquares: [], peakSquares: [], sketch: [1] }]]);

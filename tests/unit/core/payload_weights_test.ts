@@ -98,7 +98,7 @@ Deno.test("Payload weights: far shorter than its work lets expect, it is left ou
   assertEquals(counted(shape(0.4), { length: 0.1, weight: 3 }), 1);
 });
 
-Deno.test("Payload weights: of two nobody is the odd one, and unknown shapes decide nothing", () => {
+Deno.test("Payload weights: of two nobody is the outlier, and unknown shapes decide nothing", () => {
   const two = [payload("a", shape(0)), payload("b", shape(Math.PI, [0, 100]), { length: 100 })];
   assertEquals([...countPayloads(two, { sizes, peakSizes: [], reference: usual, density: 1 }).values()], [1, 1]);
   assertEquals(counted(null), 1);

@@ -45,7 +45,7 @@ Deno.test("Work score: parts of a large swarm's report are one report", () => {
   assertEquals(scoresOf(book), [{ miner: a, score: 1 }, { miner: b, score: 2 }]);
 });
 
-Deno.test("Work score: a round is due some rounds later, or with the last report", () => {
+Deno.test("Work score: a round vests some rounds later, or with the last report", () => {
   const book = openWorkBook();
   const seen: number[] = [];
   for (let round = 0; round <= roundsBooked; round++) {
@@ -58,7 +58,7 @@ Deno.test("Work score: a round is due some rounds later, or with the last report
   assertEquals(scores(book), [roundsInWindow], "the last report has no work, and takes no round's place");
 });
 
-Deno.test("Work score: what is forfeited was not due, and later rounds count again", () => {
+Deno.test("Work score: what is forfeited had not vested, and later rounds count again", () => {
   const book = openWorkBook();
   for (let round = 0; round < 6; round++) report(book, { round, units: { a: 1, b: 1 } });
   report(book, { round: 6, units: { b: 1 }, forfeits: [{ miner: a, fromRound: 0 }] }); // 0 and 1 were due
@@ -69,7 +69,7 @@ Deno.test("Work score: what is forfeited was not due, and later rounds count aga
   assertEquals(scores(book), [5, 7]);
 });
 
-Deno.test("Work score: what was due when a run ended stays due if it goes on, and cannot be forfeited", () => {
+Deno.test("Work score: what had vested when a run ended stays vested if it goes on, and cannot be forfeited", () => {
   const book = openWorkBook();
   for (let round = 0; round < 6; round++) report(book, { round, units: { a: 1, b: 1 } });
   report(book, { round: 6, units: {}, isLast: true });

@@ -72,7 +72,7 @@ Deno.test("Account: a validator's own scores differ where it withholds, and its 
   });
 });
 
-Deno.test("Earnings: every miner's units, those of rounds that are not due in escrow, none that were forfeited", async () => {
+Deno.test("Earnings: every miner's units, those of unvested rounds in escrow, none that were forfeited", async () => {
   await withScratchFolder(async (folder) => {
     assertEquals(await runEarnings(folder), null);
     await recordLedger(folder, { right, wrong, validator });
@@ -91,7 +91,7 @@ Deno.test("Earnings: every miner's units, those of rounds that are not due in es
   );
   const rounds = Array.from({ length: 6 }, (_, round) => report(round));
   assertEquals(earningsOf(rounds)?.miners, [
-    { node: right, earned: 20, inEscrow: 40 }, // rounds 0 and 1 are due after round 5
+    { node: right, earned: 20, inEscrow: 40 }, // rounds 0 and 1 have vested after round 5
     { node: wrong, earned: 10, inEscrow: 20 },
   ]);
   const forfeits = [{ miner: right, fromRound: 3 }];

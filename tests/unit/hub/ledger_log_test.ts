@@ -35,7 +35,7 @@ Deno.test("Ledger: a run's log is verified line by line, and all its scores are 
       [found.wrong, found.lines, found.steps, found.rounds, found.verdicts, found.unprovenRounds],
       [null, 1 + 6 * (stepsPerRound + 4) + 2, 18, 6, 6, 0],
     );
-    assertEquals(found.scores, 6 * 2 + 2); // the validator's own score of the one that failed, once there is work that is due: in rounds 4 and 5
+    assertEquals(found.scores, 6 * 2 + 2); // the validator's own score of the one that failed, once work has vested: in rounds 4 and 5
     assertEquals(found.signedLine, found.lines - 1);
     assertEquals([found.run, found.hub], ["run", hub.address]);
   }));

@@ -51,7 +51,7 @@ const reportWith = (round: number, others: Pick<RoundEntry, "forfeits" | "isLast
 });
 const forfeits = (fromRound: number) => ({ forfeits: [{ miner: right, fromRound }] });
 
-Deno.test("Ledger: a report may take back what is not due, and only that", () =>
+Deno.test("Ledger: a report may take back unvested pay, and only that", () =>
   withMemoryFolder(async (folder) => {
     for (
       const [fromRound, why] of [
@@ -74,7 +74,7 @@ Deno.test("Ledger: a report may take back what is not due, and only that", () =>
     }
   }));
 
-Deno.test("Ledger: a log's next file carries on what is not due", () => {
+Deno.test("Ledger: a log's next file carries on unvested pay", () => {
   const before = openLedger();
   const take = (ledger: Ledger, entries: readonly MachineEntry[]) => {
     for (const entry of entries) assertEquals(takeEntry(ledger, entry), null);

@@ -83,7 +83,7 @@ Deno.test("Fetch: a source that dies midway is dropped and the rest comes from t
   const got = await fetch.run([sourceOf("dying", dying), sourceOf("hub", hub, { isFallback: true })]);
   assertEquals(refOf(got), ref);
   assertEquals(fetch.blamed, ["dying unreachable"]);
-  assertEquals(dying.sent.length + hub.sent.length, leaves + 4, "what the dying one still owed, once more");
+  assertEquals(dying.sent.length + hub.sent.length, leaves + 4, "the answers pending at the dying one, once more");
 });
 
 Deno.test("Fetch: when all sources lie, fail or lack it, the error says which did what", async () => {

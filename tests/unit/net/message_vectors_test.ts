@@ -95,7 +95,7 @@ Deno.test("Message schema: removing or twisting any field of any message is refu
   }
 });
 
-Deno.test("Message schemas: a notice is one of three, and of no duty that is not told", () => {
+Deno.test("Message schemas: a notification has one of three subjects, and names no duty that is not notified", () => {
   const read = (notice: Record<string, unknown>) => readHubMessage({ type: "notice", ...notice }, []).ok;
   assert(
     read({ about: "behind", merges: 2, startsAnew: false }) && read({ about: "rest", untilRound: 9 }) &&

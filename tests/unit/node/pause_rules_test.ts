@@ -1,4 +1,4 @@
-/** When a miner rests: schedules, the decision, what sensors print, and the watch that asks them. */
+/** When a miner pauses: schedules, the decision, what sensors print, and the watch that asks them. */
 
 import { assert, assertEquals } from "@std/assert";
 import { otherLoad } from "../../../cli/node/idle/machine_load.ts";
@@ -192,7 +192,7 @@ Deno.test("Pause watch: a sensor process that ended leaves the last word standin
   assertEquals([said, watch.verdict.runs], [["battery"], false]);
 });
 
-Deno.test("Pause watch: a hand makes it rest and lets it go on", async () => {
+Deno.test("Pause watch: its owner pauses it and resumes it", async () => {
   const { watch, said } = watchOf({});
   await watch.start();
   await watch.toggle();

@@ -2,7 +2,7 @@
  * Large blobs between machines, all in this one process: how fast, and how much memory: `deno bench -A` this file.
  *
  * The time of an iteration is for the amount in its name. "peak" is the largest growth of the resident set while a stream
- * passed through client, hub and disk; it must not grow with the stream.
+ * passed through client, orchestrator and disk; it must not grow with the stream.
  */
 
 import { DiskBlobs } from "../../../../net/blobs/blob_disk.ts";
@@ -76,7 +76,7 @@ const large = varied(64 * mebibyte, 99);
 const ref = await a.store.put(large);
 await b.store.put(large);
 
-Deno.bench("GET of 64 MiB from one hub", async () => {
+Deno.bench("GET of 64 MiB from one orchestrator", async () => {
   await a.client.get(ref.hash);
 });
 

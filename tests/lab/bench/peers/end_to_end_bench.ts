@@ -1,15 +1,17 @@
 /**
- * A whole run end to end (E20): four stages of three replicas as processes on loopback, one miner lazy, one with the wrong sign in
- * merges, one miner killed every round, beside one honest process that trains as many tokens.
+ * A whole run end to end (E20): four stages of three replicas as processes on loopback, one miner lazy, one with the
+ * wrong sign in merges, one miner killed every round, beside one honest process that trains as many tokens.
  *
- *   deno run -A tests/lab/bench/peers/end_to_end_bench.ts [--json] [--seeds 3] [--seed 1] [--rounds 10] [--steps-per-round 8]
+ *   deno run -A tests/lab/bench/peers/end_to_end_bench.ts [--json] [--seeds 3] [--seed 1] [--rounds 10]
+ * [--steps-per-round 8]
  *            [--size toy] [--codec none] [--calm]
  *
- * --codec is of the swarm's wires, the size's own by default; the one process has none. With --calm the same swarm trains once
- * more with nobody hostile or killed, which says how much of the gap is their doing.
+ * --codec is of the swarm's wires, the size's own by default; the one process has none. With --calm the same swarm
+ * trains once more with nobody hostile or killed, which says how much of the gap is their doing.
  *
- * Asked are: a held-out loss at most 5 % above the one process's, hostile miners below 20 % of an honest miner's pay, nobody
- * honest expelled. Exit code 1 if one of them is missed. The payload attack is one of float32, so the run's payload is.
+ * Asked are: a held-out loss at most 5 % above the one process's, hostile miners below 20 % of an honest miner's pay,
+ * nobody honest banned. Exit code 1 if one of them is missed. The payload attack is one of float32, so the run's
+ * payload is.
  */
 
 import { TextLineStream } from "../../../../cli/program/text_lines.ts";

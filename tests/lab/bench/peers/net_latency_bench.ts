@@ -1,6 +1,6 @@
 /**
- * How long one exchange with the hub takes on this machine, and how fast blobs move, both ends in this one process:
- * `deno bench -A` this file. How much a hub relays is measured by `iota bench hub`.
+ * How long one exchange with the orchestrator takes on this machine, and how fast blobs move, both ends in this one
+ * process: `deno bench -A` this file. How much an orchestrator relays is measured by `iota bench hub`.
  *
  * The time of an iteration is for the amount in its name; MB/s = amount / time. Blobs go to a disk store and are synced.
  */

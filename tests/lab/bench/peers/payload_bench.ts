@@ -1,11 +1,11 @@
 /**
- * What every payload codec costs: bytes, encoding, the hub's check, the mean of several payloads and reading it.
+ * What every payload codec costs: bytes, encoding, the orchestrator's check, the mean of several payloads and reading it.
  *
  *   deno run -A tests/lab/bench/peers/payload_bench.ts [--json]
  *
- * Speeds are in GB of values a CPU second (user and system time of the process, the best of several passes): 4 bytes for every
- * value that a payload stands for, kept or not, so a mean of 4 payloads of n values is 16 n bytes. `mean: payload bytes` counts
- * the bytes of the payloads themselves; `payloadBytes` and `resultBytes` are for each value.
+ * Speeds are in GB of values a CPU second (user and system time of the process, the best of several passes): 4 bytes
+ * for every value that a payload stands for, kept or not, so a mean of 4 payloads of n values is 16 n bytes. `mean:
+ * payload bytes` counts the bytes of the payloads themselves; `payloadBytes` and `resultBytes` are for each value.
  */
 
 import process from "node:process";

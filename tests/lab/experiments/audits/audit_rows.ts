@@ -1,8 +1,8 @@
 /**
  * Cheats laid over the draws of watched runs: whether a cheater's tasks are met as often as arithmetic says.
  *
- * A cheater chooses its tasks by dice of its own, each with the same chance. A round meets it if validators repeat a task that it
- * cheated in.
+ * A cheater chooses its tasks at random, each with the same probability. A round meets it if validators repeat a task
+ * that it cheated in.
  */
 
 import type { TaskId } from "../../../../core/ids.ts";

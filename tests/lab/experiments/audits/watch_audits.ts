@@ -1,9 +1,10 @@
 /**
- * Which tasks validators are asked to repeat in a calm swarm: the production machines in the simulator's virtual time, numbers
- * that are only names, equal machines.
+ * Which tasks validators are asked to repeat in a calm swarm: the production machines in the simulator's virtual time,
+ * numbers that are only names, equal machines.
  *
- * A cheat that is not met changes nothing about what is drawn, as draws come from the hub's secret key alone. So nobody cheats
- * here, and cheats are laid over the draws afterwards (audit_rows.ts): one run serves every share of cheated tasks.
+ * An undetected cheat changes nothing about what is drawn, because the draws come from the orchestrator's secret key
+ * alone. So nobody cheats here, and cheats are laid over the draws afterwards (audit_rows.ts): one run serves every
+ * share of cheated tasks.
  */
 
 import { nextTurn } from "../../../../net/turns.ts";

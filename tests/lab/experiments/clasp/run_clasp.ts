@@ -1,5 +1,6 @@
 /**
- * `lab experiment clasp`: trains and measures a model for each seed, then says what each form of CLASP needs to find cheats.
+ * `lab experiment clasp`: trains and measures a model for each seed, then says what each form of CLASP needs to find
+ * cheats.
  */
 
 import { nextTurn } from "../../../../net/turns.ts";
@@ -43,8 +44,7 @@ async function damageOf({ output }: CommandContext, options: PathOptions): Promi
   const { seed, size, train: { steps }, pipeline: { stages } } = options.config;
   if (stages < leastStages) {
     throw new UsageError(
-      `Cannot measure cheats as pipeline.stages must be at least ${leastStages}, so that one has a wire on both sides: ` +
-        `current value is ${stages}`,
+      `Cannot measure cheats with ${stages} stages: a cheat needs a wire on both sides, so the fewest are ${leastStages}`,
       { next: `Give it --stages ${leastStages}` },
     );
   }

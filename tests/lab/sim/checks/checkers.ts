@@ -1,8 +1,8 @@
 /**
  * What must hold for a whole run, checked from outside the machines while they run.
  *
- * Owns the rules that no single machine can assert: credit, order, agreement, quorum, no honest node expelled or convicted, no
- * blob deleted that is still needed. Counts the numbers of the summary. A broken rule throws `Violation`.
+ * Owns the rules that no single machine can assert: credit, order, agreement, quorum, no honest node banned or proven
+ * to lie, no blob deleted that is still needed. Counts the numbers of the summary. A broken rule throws `Violation`.
  */
 
 import type { Fault } from "../../../../core/fault.ts";
@@ -55,7 +55,7 @@ export class Checkers implements HubWatch, NodeWatch {
   nodesJoined = 0;
   nodesLost = 0;
   nodesRefused = 0;
-  tasksKept = 0; // confirmed by miners that were lost before the step closed
+  tasksKept = 0; // committed by miners that were lost before the step closed
   mostSlices = 0; // of a stage in a merge
   slowestRecoveryMs: number | null = null;
 
@@ -163,7 +163,7 @@ export class Checkers implements HubWatch, NodeWatch {
   }
 
   #mustNotBeHonest(node: NodeId, detail: string): void {
-    must(!this.#options.isHonest(node), "an honest node is never convicted", () => `${node}: ${detail}`);
+    must(!this.#options.isHonest(node), "an honest node is never proven to lie", () => `${node}: ${detail}`);
   }
 
   // ------------------------------------------------------------------------------------------------------- nodes
@@ -224,7 +224,10 @@ function isAsked(merge: StageMerge, { node, payloads }: { node: NodeId; payloads
     merge.slices.some(({ told, results }, index) => told.has(node) && !results.has(node) && areInputs(index));
 }
 
-/** The gradients of lost miners that count in a closed step; others were taken back with a wire that had to be made again. */
+/**
+ * The gradients of lost miners that count in a closed step; others were taken back with a wire that had to be made
+ * again.
+ */
 function keptIn({ outcomes }: OrchestratorState, step: number): KeptGradient[] {
   const outcome = outcomes.findLast((each) => each.step === step && !each.isUndone);
   return (outcome?.gradients ?? []).flatMap(({ miner, tasks, hasLeft }) =>

@@ -1,11 +1,11 @@
 /**
  * Each microbatch is credited exactly once, by a gradient at every stage.
  *
- * Reads what the orchestrator sends: the tasks it asked each miner to seal, and the step headers that make them count. When a
- * step closes, the headers together must name every (microbatch, stage) of the step once, including those that lost miners had
- * confirmed. A header needs the miner's answer to the last seal, and later each honest miner must apply exactly what that
- * named. A lost miner's tasks are kept only if it confirmed exactly those, and only if its stage's share of the step is not
- * lost as a whole.
+ * Reads what the orchestrator sends: the tasks it asked each miner to commit to, and the step headers that make them count.
+ * When a step closes, the headers together must name every (microbatch, stage) of the step once, including those that
+ * lost miners had committed. A header needs the miner's answer to the last request, and later each honest miner must apply
+ * exactly what that named. A lost miner's tasks are kept only if it committed exactly those, and only if its stage's
+ * share of the step is not lost as a whole.
  */
 
 import type { RunConfig } from "../../../../core/config/config.ts";
@@ -15,7 +15,7 @@ import { must } from "./violation.ts";
 
 const stepsRemembered = 16; // a stuck miner may apply a step late
 
-/** Of a miner that left after it had confirmed so many tasks. */
+/** Of a miner that left after it had committed so many tasks. */
 export interface KeptGradient {
   readonly node: NodeId;
   readonly tasks: number;
@@ -29,7 +29,7 @@ interface Seal {
 export class CreditCheck {
   readonly #config: RunConfig;
   readonly #sealed = new Map<number, Map<NodeId, Seal>>(); // by step: the last one
-  readonly #confirmed = new Map<NodeId, Set<number>>(); // seals of the open step
+  readonly #confirmed = new Map<NodeId, Set<number>>(); // requests to commit, of the open step
   #credited: (readonly TaskId[])[] = [];
   #kept: { readonly node: NodeId; readonly tasks: readonly TaskId[] }[] = [];
   #closed = 0;
@@ -51,8 +51,8 @@ export class CreditCheck {
       const sealed = seal !== undefined && this.#isConfirmed(to, seal) ? seal.tasks : [];
       must(
         sealed.length === message.tasks,
-        "a header counts what was sealed",
-        () => `${to} sealed ${sealed.length} tasks of step ${message.step}, its header counts ${message.tasks}`,
+        "a header counts what was committed",
+        () => `${to} committed ${sealed.length} tasks of step ${message.step}, its header counts ${message.tasks}`,
       );
       this.#credited.push(sealed);
     }
@@ -71,7 +71,7 @@ export class CreditCheck {
     const tasks = seal?.tasks ?? [];
     must(
       seal !== undefined && tasks.length === tasksKept && this.#isConfirmed(node, seal),
-      "only confirmed tasks outlive their miner",
+      "only committed tasks outlive their miner",
       () => `${node} was asked for ${tasks.length}, ${tasksKept} were kept`,
     );
     this.#kept.push({ node, tasks });
@@ -81,7 +81,7 @@ export class CreditCheck {
     return this.#confirmed.get(node)?.has(request) === true;
   }
 
-  /** `kept`: by the hub's own account; what it has taken back since counts no more. */
+  /** `kept`: by the orchestrator's own account; what it has taken back since counts no more. */
   stepClosed(step: number, kept: readonly KeptGradient[]): void {
     must(step === this.#closed + 1, "steps close in order", () => `${step} after ${this.#closed}`);
     const { train: { microbatchesPerStep }, pipeline: { stages } } = this.#config;
@@ -113,7 +113,7 @@ export class CreditCheck {
     const left = [...this.#kept];
     return kept.map(({ node, tasks }) => {
       const at = left.findLastIndex((each) => each.node === node && each.tasks.length === tasks);
-      must(at !== -1, "only confirmed tasks outlive their miner", () => `${node} is said to have left ${tasks}`);
+      must(at !== -1, "only committed tasks outlive their miner", () => `${node} is said to have left ${tasks}`);
       return left.splice(at, 1)[0]?.tasks ?? [];
     });
   }
@@ -134,8 +134,8 @@ export class CreditCheck {
     if (sealed === undefined) return; // forgotten
     must(
       sealed.length === applied.tasks.length && sealed.every((task, i) => task === applied.tasks[i]),
-      "a miner applies what it sealed",
-      () => `${node} in step ${applied.step}: sealed ${sealed.join(" ")}, applied ${applied.tasks.join(" ")}`,
+      "a miner applies what it committed",
+      () => `${node} in step ${applied.step}: committed ${sealed.join(" ")}, applied ${applied.tasks.join(" ")}`,
     );
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What must be true when a simulation is over: nothing is held without a reference in some state, nothing grew without bound,
- * no honest node was expelled, and no microbatch is missing.
+ * What must be true when a simulation is over: nothing is held without a reference in some state, nothing grew without
+ * bound, no honest node was banned, and no microbatch is missing.
  */
 
 import { heldSegments } from "../../../../core/orchestrator/closing.ts";
@@ -23,7 +23,7 @@ export function mustEndClean(world: SimulatedSwarm): void {
     () => `${world.network.mostOutboxBytes} bytes`,
   );
   const { counters, expelled } = hub.state;
-  for (const node of expelled) must(world.dishonest.has(node), "an honest node is never expelled", () => node);
+  for (const node of expelled) must(world.dishonest.has(node), "an honest node is never banned", () => node);
   const open = hub.state.work?.flows.length ?? 0;
   must(
     counters.microbatchesIssued === counters.microbatchesCredited + open,
@@ -50,8 +50,8 @@ export function strayBlobs({ blobs, hub }: SimulatedSwarm): number {
 }
 
 /**
- * Blobs of an answer that was late, wrong or missing stay in the store until the second sweep after: at most what the miners of
- * two rounds can store, however long the run.
+ * Blobs of an answer that was late, wrong or missing stay in the store until the second sweep after: at most what the
+ * miners of two rounds can store, however long the run.
  */
 function mostStrayBlobs({ checkers, miners }: SimulatedSwarm): number {
   return 2 * miners.size * (checkers.mostSlices + 2);

@@ -1,6 +1,6 @@
 /**
- * Merges: rounds follow each other, no slice is accepted from a single node, and all honest replicas of a stage begin a round
- * with the same parameters and outer momentum.
+ * Merges: rounds follow each other, no slice is accepted from a single node, and all honest replicas of a stage begin a
+ * round with the same parameters and outer momentum.
  *
  * Votes are counted from the events the orchestrator was given, hashes from the miners' own symbolic state.
  */
@@ -34,7 +34,7 @@ export class MergeCheck {
   #round = 0;
   readonly #agreed = new Map<number, readonly MergedStage[]>(); // by round that begins, one a stage
   readonly #early = new Map<number, { node: NodeId; own: OwnMerge }[]>(); // merged before all stages had agreed
-  #reduced = new Set<BlobHash>(); // by the hub, of the merge under way
+  #reduced = new Set<BlobHash>(); // by the orchestrator, of the merge under way
   #payloads = new Map<StageIndex, Set<NodeId>>(); // of the layout that was asked for
   #asked = new Map<StageIndex, string>(); // the slices of the last applyMerge
   #remade = new Set<StageIndex>(); // stages that lost from the store what some have already applied
@@ -76,7 +76,7 @@ export class MergeCheck {
     for (const { hash } of message.slices) {
       must(
         this.#reduced.has(hash),
-        "no slice is merged that the hub has not reduced itself",
+        "no slice is merged that the orchestrator has not reduced itself",
         () => `stage ${stage} of round ${message.round} accepts ${hash}`,
       );
     }
@@ -102,7 +102,11 @@ export class MergeCheck {
 
   /** The next round begins with the parameters of the open one, or of an earlier checkpoint. */
   roundRetaken({ round, because }: Extract<RunRecord, { type: "mergeRetaken" }>, state: OrchestratorState): void {
-    must(round === this.#round + 1, "a retaken round has the next number", () => `${round} after ${this.#round}`);
+    must(
+      round === this.#round + 1,
+      "a round that was rolled back has the next number",
+      () => `${round} after ${this.#round}`,
+    );
     const agreed = because === "parametersLost"
       ? state.upload?.stages.map((stage) => stage.merged)
       : this.#agreed.get(this.#round);

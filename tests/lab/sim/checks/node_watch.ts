@@ -13,9 +13,9 @@ interface WatchedNode {
 
 export interface WatchedWork {
   readonly work: string;
-  readonly stage: StageIndex | null; // that was to be loaded
+  readonly stage: StageIndex | null; // the one to load
   readonly round: number | null;
-  readonly payloads: readonly BlobRef[]; // that were to be reduced
+  readonly payloads: readonly BlobRef[]; // those to reduce
 }
 
 export interface NodeWatch {
@@ -28,8 +28,8 @@ export interface NodeWatch {
   taskComputed(): void;
   /** Work failed at a node, in production because a blob is missing. */
   workFailed(node: WatchedNode, failed: WatchedWork & { readonly fault: Fault }): void;
-  /** Whether the hub waits for this work; abandoned work may find its blobs gone or closed. */
+  /** Whether the orchestrator waits for this work; abandoned work may find its blobs gone or closed. */
   isWanted(node: WatchedNode, work: WatchedWork): boolean;
-  /** The hub refused the node for good. */
+  /** The orchestrator refused the node for good. */
   refused(node: WatchedNode): void;
 }

@@ -1,8 +1,9 @@
 /**
- * One direction of a session: messages that the other side does not have yet, oldest first, across the links that carry them.
+ * One direction of a session: messages that the other side does not have yet, oldest first, across the links that carry
+ * them.
  *
- * Owns order and sizes. A message leaves the lane when it is delivered, so one lost on a broken link is still here for the next
- * link.
+ * Owns order and sizes. A message leaves the lane when it is delivered, so one lost on a broken link is still here for
+ * the next link.
  */
 
 import type { BlobRef } from "../../../../core/ids.ts";
@@ -15,7 +16,10 @@ export interface Letter {
   readonly bytes: number;
 }
 
-/** As a transport delivers it. The network puts only hub messages on a lane to a node, and node messages on one to the hub. */
+/**
+ * As a transport delivers it. The network puts only orchestrator messages on a lane to a node, and node messages on one
+ * to the orchestrator.
+ */
 export function receivedOf<In extends HubMessage | NodeMessage>(
   { message, segments, bytes }: Letter,
 ): Received<In, BlobRef> {

@@ -1,11 +1,11 @@
 /**
- * The contract of net/links/transport.ts for messages instead of frames, in virtual time: one session a node, messages once and in
- * order, each after latency, jitter and its bytes over the bandwidth; links break, nodes dial again, sessions resume or are
- * lost.
+ * The contract of net/links/transport.ts for messages instead of frames, in virtual time: one session a node, messages
+ * once and in order, each after latency, jitter and its bytes over the bandwidth; links break, nodes dial again,
+ * sessions resume or are lost.
  *
- * Lost, doubled and reordered frames appear at this level as a broken link and a resumed session (the frame level has its own
- * suite), so they are breaks here. A hello ends at both sides in one instant. Invariants: a node has at most one session and
- * one link, the newest hello wins; after `sessionLost` nothing of the old session arrives.
+ * Lost, doubled and reordered frames appear at this level as a broken link and a resumed session (the frame level has
+ * its own suite), so they are breaks here. A hello ends at both sides in one instant. Invariants: a node has at most
+ * one session and one link, the newest hello wins; after `sessionLost` nothing of the old session arrives.
  */
 
 import { fault, type Parsed, parsed } from "../../../../core/fault.ts";
@@ -79,7 +79,7 @@ export class Network {
     this.#dial(peer);
   }
 
-  /** The process is gone: at once for itself; the hub hears a reset, or nothing. */
+  /** The process is gone: at once for itself; the orchestrator hears a reset, or nothing. */
   kill(node: NodeId): void {
     const peer = this.#peer(node);
     peer.end = null;
@@ -131,7 +131,7 @@ export class Network {
     return parsed(this.#send(peer, { session, lane: session.toHub, message, segments }));
   }
 
-  /** The hub ends the session; `isFinal`: the node may not come back. */
+  /** The orchestrator ends the session; `isFinal`: the node may not come back. */
   close(node: NodeId, { isFinal }: { isFinal: boolean }): void {
     const peer = this.#peers.get(node);
     const link = peer?.link ?? null;
@@ -247,7 +247,7 @@ export class Network {
     if (!link.carries || lane.isHeld) return; // still in the lane, for the next link
     const letter = present(lane.take(), "every delivery has a letter");
     if (lane === link.session.toHub) {
-      if (peer.hubSession !== link.session) return; // the hub has closed it
+      if (peer.hubSession !== link.session) return; // the orchestrator has closed it
       const { end: { node, role } } = link;
       this.#hub?.take({ type: "message", peer: node, role, ...receivedOf<NodeMessage>(letter) });
     } else if (peer.end === link.end) link.end.take({ type: "message", ...receivedOf<HubMessage>(letter) });

@@ -18,7 +18,7 @@ export interface HubEnd {
 export interface NodeEnd {
   readonly node: NodeId;
   readonly role: Role;
-  /** `refused`: the hub will not have this node; final. */
+  /** `refused`: the orchestrator will not have this node; final. */
   take(change: LinkChange<BlobRef> | { readonly type: "refused" }): void;
 }
 
@@ -31,7 +31,7 @@ export interface Link {
   readonly end: NodeEnd;
   readonly session: Session;
   carries: boolean; // false: broken, whether or not a side has noticed
-  hubSees: boolean; // the hub takes it for good
+  hubSees: boolean; // the orchestrator takes it for good
   nodeSees: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface Peer {
   readonly resetMs: number; // about the life of a connection; Infinity: it is not cut by itself
   end: NodeEnd | null; // the running process
   hubSession: Session | null;
-  detachedAtMs: number; // meaningful while the hub sees no link
+  detachedAtMs: number; // meaningful while the orchestrator sees no link
   nodeSession: Session | null;
   link: Link | null;
   failedDials: number;

@@ -1,6 +1,6 @@
 /**
- * Which blobs the hub's store has. Content addressing without content: putting a blob twice stores it once, a delete removes it
- * for all that share it.
+ * Which blobs the orchestrator's store has. Content addressing without content: putting a blob twice stores it once, a
+ * delete removes it for all that share it.
  */
 
 import type { RefusedUpload } from "../../../../core/fault.ts";

@@ -1,10 +1,10 @@
 /**
- * The simulated orchestrator: the production runtime (cli/orchestrator/hub/hub_runtime.ts) between the simulated network, clock and journal,
- * its own work on symbolic blobs.
+ * The simulated orchestrator: the production runtime (cli/orchestrator/hub/hub_runtime.ts) between the simulated
+ * network, clock and journal, its own work on symbolic blobs.
  *
- * Owns what a process can do that a runtime cannot: be killed and started again. A replay that does not end in the state that
- * crashed fails the run. Reading a deleted blob or a released segment fails the run; a blob lost to a fault is answered with the
- * machine's event.
+ * Owns what a process can do that a runtime cannot: be killed and started again. A replay that does not end in the
+ * state that crashed fails the run. Reading a deleted blob or a released segment fails the run; a blob lost to a fault
+ * is answered with the machine's event.
  */
 
 import { Buffer } from "node:buffer";
@@ -209,7 +209,7 @@ export class HubProcess implements HubEnd {
 
   /** kill -9: memory is gone, the journal is not. */
   crash(): void {
-    assert(this.#options.journal !== null && !this.#isDown, "Only a running hub with a journal can crash");
+    assert(this.#options.journal !== null && !this.#isDown, "Only a running orchestrator with a journal can crash");
     this.#isDown = true;
     this.#waiting = null;
     this.#runtime.close();
@@ -217,7 +217,7 @@ export class HubProcess implements HubEnd {
   }
 
   restart(): void {
-    const { state, nowMs } = present(this.#options.journal, "a crashing hub has a journal").recover();
+    const { state, nowMs } = present(this.#options.journal, "a crashing orchestrator has a journal").recover();
     const [replayed, crashed] = [state, this.state].map((each) => snapshotBytes({ state: each, nowMs }));
     assert(Buffer.compare(replayed!, crashed!) === 0, "A replay must end in the state that crashed");
     const named = heldSegments(state);

@@ -28,7 +28,7 @@ export interface NodeServices {
   readonly timers: Timers;
   readonly network: Network;
   readonly blobs: BlobSet;
-  /** The first of these blobs that the hub's store does not give to the node: missing, or not permitted. */
+  /** The first of these blobs that the orchestrator's store does not give to the node: missing, or not permitted. */
   readonly missing: (node: NodeId, refs: readonly BlobRef[]) => BlobRef | null;
   readonly seed: number;
   readonly watch: NodeWatch;

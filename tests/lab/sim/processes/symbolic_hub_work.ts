@@ -1,8 +1,10 @@
 /**
- * The simulated hub's own work: payloads and uploads looked at, slices and merges made again, stages brought back, checkpoints.
+ * The simulated orchestrator's own work: payloads and uploads looked at, slices and merges made again, stages brought
+ * back, checkpoints.
  *
- * The twin of cli/orchestrator/hub/hub_work.ts on symbolic tensors. A blob lost to a fault is answered with the machine's event; one that
- * is missing for another reason fails the run. When an answer arrives is up to hub_process.ts.
+ * The twin of cli/orchestrator/hub/hub_work.ts on symbolic tensors. A blob lost to a fault is answered with the
+ * machine's event; one that is missing for another reason fails the run. When an answer arrives is up to
+ * hub_process.ts.
  */
 
 import { assert, present, unreachable } from "../../../../core/assert.ts";
@@ -156,13 +158,16 @@ export class SymbolicHubWork {
     return { type: "checkpointWritten", round, folder: `round-${round}` };
   }
 
-  /** Whether a fault took one of these blobs. One missing for another reason is a broken rule, unless the round has merged. */
+  /**
+   * Whether a fault took one of these blobs. One missing for another reason is a broken rule, unless the round has
+   * merged.
+   */
   #lacks(refs: readonly BlobRef[], { round, purpose }: { round?: number; purpose: string }): boolean {
     const { blobs } = this.#options;
     const missing = blobs.missing(refs);
     if (missing === null) return false;
     if (round === undefined || this.#options.isDue(round)) {
-      assert(blobs.wasLost(missing), `Blob ${missing.hash} must be stored: the hub needs it for ${purpose}`);
+      assert(blobs.wasLost(missing), `Blob ${missing.hash} must be stored: the orchestrator needs it for ${purpose}`);
     }
     return true;
   }

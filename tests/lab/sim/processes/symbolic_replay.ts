@@ -1,4 +1,7 @@
-/** A task or a gradient repeated on symbolic tensors, by a validator or by the hub: right to the last bit, or wrong. */
+/**
+ * A task or a gradient repeated on symbolic tensors, by a validator or by the orchestrator: right to the last bit, or
+ * wrong.
+ */
 
 import { present } from "../../../../core/assert.ts";
 import type { BlobRef } from "../../../../core/ids.ts";

@@ -80,7 +80,7 @@ Deno.test("CPU threads: shared memory ends where the plan says, with a sentence"
   const mebibyte = 2 ** 20;
   const memory = new CpuMemory({ isShared: true, mostBytes: 2 * mebibyte });
   memory.storage("a", mebibyte / 4);
-  const message = "Cannot allocate 'b' of 1 MiB beside the stage's 2 MiB as a stage on the processor must fit 2 MiB";
+  const message = "Cannot allocate 'b' of 1 MiB beside the stage's 2 MiB: a stage on the processor has at most 2 MiB";
   assertThrows(() => memory.storage("b", mebibyte / 4), OutOfMemoryError, message);
   const spec = wholeModel();
   const [one, three] = [await bytesOfCpuStage(spec), await bytesOfCpuStage(spec, { threads: 3 })];
