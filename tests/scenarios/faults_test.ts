@@ -123,7 +123,7 @@ Deno.test("Faults: who is not admitted any more is told why and sent away, and i
   const lost = recordsOf(swarm, "nodeLost").map(({ node, reason }) => [node as string, reason]);
   assertEquals(lost, [[outcast!, "it is no longer admitted"]]);
   const at = swarm.members.findIndex(({ address }) => address === outcast);
-  assertStringIncludes((await told[at])!, "refused this node (notAdmitted): Cannot admit it as its hotkey");
+  assertStringIncludes((await told[at])!, "refused this node (notAdmitted): Cannot admit it: its hotkey");
 });
 
 Deno.test("Faults: a link that breaks and comes back loses nothing and re-leases nothing", async () => {

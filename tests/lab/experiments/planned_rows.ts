@@ -52,7 +52,7 @@ function configFor(
   const multiple = 1 / stepShare;
   if (steps % multiple === 0) return configOf({ ...given, fixed: { ...fixed, "train.steps": steps * stepShare } });
   throw new UsageError(
-    `train.steps is ${steps}, not a multiple of ${multiple}, so ${name} would train on another number of tokens`,
+    `train.steps is ${steps}, not a multiple of ${multiple}, so the row '${name}' would train on another number of tokens`,
     { next: `For example: --steps ${multiple * Math.ceil(steps / multiple)}` },
   );
 }

@@ -47,7 +47,7 @@ Deno.test("Experiment: links takes steps, of which rows of larger steps do fewer
   const uneven = assertThrows(
     () => planOf("links", { "train.steps": 10 }),
     UsageError,
-    "must be a multiple of 4, so that 32 microbatches has as many tokens: current value is 10",
+    "train.steps is 10, not a multiple of 4, so the row '32 microbatches' would train on another number of tokens",
   );
   assertEquals(uneven.next, "For example: --steps 12");
 });

@@ -42,7 +42,7 @@ Deno.test("CPU stage: one beyond 4 GiB is refused with what it has and what it a
   assert(resolved.ok);
   const spec = stageSpecs(resolved.config, splitLayers(resolved.config))[0]!;
   const { message } = await assertRejects(() => bytesOfCpuStage(spec), OutOfMemoryError);
-  assertMatch(message, /^Cannot allocate '.+' of \d+ MiB beside the stage's \d+ MiB : .* has at most 4096 MiB/);
+  assertMatch(message, /^Cannot allocate '.+' of \d+ MiB beside the stage's \d+ MiB: .* has at most 4096 MiB/);
 });
 
 Deno.test("Devices: auto says why it took what it took; the processor needs no adapter", async () => {
