@@ -2,8 +2,8 @@
  * The floor plan as data: which folder may import which, which rooms of core stand on which, and which packages belong to one
  * folder only.
  *
- * Owns the table and the one question asked of it. Paths are relative to the repository root, with forward slashes.
- * Both users, the lint plugin and the tidy test, get the same answer and the same words.
+ * Owns the tables and the questions asked of them: one import, as the lint plugin sees it, and the arrows of the whole tree, for
+ * the tidy tests. Paths are relative to the repository root, with forward slashes.
  */
 
 /** Folder -> the folders it may import, itself included. A folder that is not here may not be imported at all. */
@@ -83,12 +83,64 @@ export function roomOf(path: string): string | null {
   return rest.length === 0 ? null : `${layer}/${room}`;
 }
 
+const levelOf = (room: string): number => {
+  const layer = folderOf(room);
+  return (ROOMS[layer] ?? []).indexOf(room.slice(layer.length + 1));
+};
+
 function roomProblem(importer: string, target: string): string | null {
   const [own, other] = [roomOf(importer), roomOf(target)];
-  const layer = folderOf(importer);
-  if (own === null || other === null || folderOf(target) !== layer) return null;
-  const levelOf = (room: string) => (ROOMS[layer] ?? []).indexOf(room.slice(layer.length + 1));
+  if (own === null || other === null || folderOf(target) !== folderOf(importer)) return null;
   if (levelOf(other) <= levelOf(own)) return null;
   return `Cannot import '${target}' in ${own}, as ${other} stands above it. ` +
     `What both need belongs into ${own} or a room below it; what only ${other} knows, ${own} takes as an argument`;
+}
+
+/** Each file of the six folders -> the files that it imports. */
+export type FileArrows = ReadonlyMap<string, readonly string[]>;
+
+/** What rises through files beside the rooms: such a file stands as high as the highest room that it reaches in its layer. */
+export function risingArrows(arrows: FileArrows): string[] {
+  const known = new Map<string, string | null>();
+  function highestRoom(path: string): string | null {
+    const room = roomOf(path);
+    if (room !== null) return room;
+    const found = known.get(path);
+    if (found !== undefined) return found;
+    known.set(path, null); // for a cycle, which another check reports
+    const reached = (arrows.get(path) ?? []).filter((target) => folderOf(target) === folderOf(path)).map(highestRoom);
+    const highest = reached.reduce((a, b) => a === null || (b !== null && levelOf(b) > levelOf(a)) ? b : a, null);
+    known.set(path, highest);
+    return highest;
+  }
+  return [...arrows].flatMap(([importer, targets]) => {
+    const own = roomOf(importer);
+    if (own === null || folderOf(importer) === "tests") return [];
+    return targets.filter((target) => roomOf(target) === null && folderOf(target) === folderOf(importer))
+      .flatMap((target) => {
+        const reached = highestRoom(target);
+        return reached !== null && levelOf(reached) > levelOf(own) ? [`${importer} -> ${target} -> ${reached}`] : [];
+      });
+  });
+}
+
+/** Its rooms still stand on each other: the trust rules are cut anew before they are layered. */
+const UNLAYERED = "core/orchestrator";
+
+/** A folder's own files are one place; so is all of `UNLAYERED`, and each file beside the rooms of a layer. */
+function placeOf(path: string): string {
+  if (path.startsWith(`${UNLAYERED}/`)) return UNLAYERED;
+  return roomOf(path) === null ? path : path.slice(0, path.lastIndexOf("/"));
+}
+
+/** Arrows between the places of the product's files. */
+export function placeArrows(arrows: FileArrows): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const [path, targets] of arrows) {
+    if (folderOf(path) === "tests") continue;
+    const from = placeOf(path);
+    const others = targets.map(placeOf).filter((target) => target !== from);
+    found.set(from, [...(found.get(from) ?? []), ...others]);
+  }
+  return found;
 }

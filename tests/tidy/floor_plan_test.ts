@@ -1,9 +1,12 @@
 /**
- * The lint plugin, rule by rule: what it finds and what it leaves alone. One `check` for all of them.
+ * The lint plugin, rule by rule: what it finds and what it leaves alone. One `check` for all of them. And the arrows that only
+ * the whole tree shows, on lists of invented files.
  */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { placeArrows, risingArrows } from "./floor_plan.ts";
 import plugin, { FUNCTION_LINES_MAX } from "./floor_plan_plugin.ts";
+import { findCycle } from "./source_tree.ts";
 
 /** Rule names found in `source`, in order, when it lies at `path`. */
 function check(path: string, source: string, expected: string[]): void {
@@ -116,4 +119,45 @@ Deno.test("no-sleep-in-tests: timers only outside tests", () => {
   check("tests/unit/a_test.ts", "setTimeout(() => 1, 5);", ["no-sleep-in-tests"]);
   check("tests/unit/a_test.ts", "AbortSignal.timeout(5);", []);
   check("cli/a.ts", "setTimeout(() => 1, 5);", []);
+});
+
+Deno.test("risingArrows: a file beside the rooms stands as high as the highest room that it reaches", () => {
+  const arrows = (extra: Record<string, string[]>) =>
+    new Map(Object.entries({
+      "core/orchestrator/machine.ts": ["core/codec/wire.ts"],
+      "cli/main.ts": ["cli/commands/run.ts"],
+      "cli/commands/run.ts": ["cli/files/disk.ts"],
+      "gpu/worker.ts": ["gpu/webgpu/device.ts"],
+      "gpu/webgpu/device.ts": ["gpu/layers/head.ts", "gpu/stage.ts"],
+      "gpu/stage.ts": ["gpu/layers/head.ts", "core/ids.ts"],
+      ...extra,
+    }));
+  assertEquals(risingArrows(arrows({})), []);
+  assertEquals(
+    risingArrows(arrows({
+      "core/codec/wire.ts": ["core/zz_leaf.ts"],
+      "core/zz_leaf.ts": ["core/zz_second.ts", "core/ids.ts"],
+      "core/zz_second.ts": ["core/model/spec.ts", "core/orchestrator/machine.ts", "core/zz_leaf.ts"],
+    })),
+    ["core/codec/wire.ts -> core/zz_leaf.ts -> core/orchestrator"],
+  );
+  assertEquals(
+    risingArrows(arrows({ "cli/files/disk.ts": ["cli/zz_leaf.ts"], "cli/zz_leaf.ts": ["cli/commands/run.ts"] })),
+    ["cli/files/disk.ts -> cli/zz_leaf.ts -> cli/commands"],
+  );
+});
+
+Deno.test("placeArrows: the rooms in core/orchestrator may circle, but not with what is outside", () => {
+  const inside = new Map([
+    ["core/orchestrator/step/a.ts", ["core/orchestrator/merge/b.ts"]],
+    ["core/orchestrator/merge/b.ts", ["core/orchestrator/step/c.ts", "core/codec/wire.ts"]],
+  ]);
+  assertEquals(findCycle(placeArrows(inside)), null);
+  const around = new Map([...inside, ["core/codec/wire.ts", ["core/zz_leaf.ts"]], [
+    "core/zz_leaf.ts",
+    ["core/orchestrator/step/a.ts"],
+  ]]);
+  assertEquals(findCycle(placeArrows(around)), [
+    ...["core/orchestrator", "core/codec", "core/zz_leaf.ts", "core/orchestrator"],
+  ]);
 });

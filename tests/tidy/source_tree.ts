@@ -22,7 +22,7 @@ export interface Import {
 
 const ROOT = new URL("../../", import.meta.url);
 const TEXT =
-  /\.(ts|wgsl|md|json|toml|sh|txt|html|css|yml)$|^(Makefile|LICENSE)$|^\.ci\/run$|^\.(gitignore|editorconfig)$/;
+  /\.([cm]?[jt]sx?|wgsl|md|json|toml|sh|txt|html|css|yml)$|^(Makefile|LICENSE)$|^\.ci\/run$|^\.(gitignore|editorconfig)$/;
 const IGNORED = new Set([".git", ".deno", ".cache", "runs", "dist", "node_modules", "coverage", "iota", "lab"]);
 
 /** Names at the top level, without those git ignores. */
@@ -55,6 +55,21 @@ export function readText(path: string): string {
 /** Our modules: TypeScript in the six folders. */
 export function isModule(file: SourceFile): boolean {
   return file.path.endsWith(".ts") && FOLDERS.some((folder) => file.path.startsWith(`${folder}/`));
+}
+
+/** The strings of a module that name a path in tests, however they are used: an import, a URL, a part of a longer path. */
+export function stringsInto(folder: string, file: SourceFile): string[] {
+  const found: string[] = [];
+  const named = new RegExp(`(^|/)${folder}(/|$)`);
+  const collect = (value: unknown): void => {
+    if (typeof value === "string" && named.test(value)) found.push(value);
+  };
+  const visitor: Deno.lint.LintVisitor = {
+    Literal: (node) => collect(node.value),
+    TemplateElement: (node) => collect(node.cooked),
+  };
+  Deno.lint.runPlugin({ name: "strings", rules: { collect: { create: () => visitor } } }, file.path, file.text);
+  return found;
 }
 
 /** What a file imports, in order of appearance. */

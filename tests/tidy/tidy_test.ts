@@ -6,8 +6,8 @@
  */
 
 import { assertEquals, fail } from "@std/assert";
-import { folderOf, importProblem, roomOf, ROOMS } from "./floor_plan.ts";
-import { findCycle, importsOf, isModule, readText, textFiles, topLevel } from "./source_tree.ts";
+import { folderOf, FOLDERS, importProblem, placeArrows, risingArrows, roomOf, ROOMS } from "./floor_plan.ts";
+import { findCycle, importsOf, isModule, readText, stringsInto, textFiles, topLevel } from "./source_tree.ts";
 
 const FILE_LINES_MAX = 350;
 const FILE_LINES_TARGET = 300;
@@ -57,6 +57,10 @@ const RULE_FILES = ["tests/tidy/tidy_test.ts", "tests/tidy/floor_plan_plugin.ts"
 const files = textFiles();
 const modules = files.filter(isModule);
 const imports = new Map(modules.map((file) => [file.path, importsOf(file)]));
+const arrows = new Map([...imports].map(([path, list]) => [
+  path,
+  list.filter((each) => each.linked).map((each) => each.target).filter((target) => target !== null),
+]));
 
 function lineCount(text: string): number {
   return text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
@@ -87,6 +91,20 @@ Deno.test("Tidy: every import follows the floor plan", () => {
   check("Follow the import rule of ARCHITECTURE.md", problems);
 });
 
+Deno.test("Tidy: our code is TypeScript", () => {
+  const others = files.filter(({ path }) => /\.([cm]?js|[cm]ts|[jt]sx)$/.test(path)).map(({ path }) => path);
+  check("Write it in a .ts file, where all other checks see it", others);
+});
+
+Deno.test("Tidy: the product names nothing of tests, not even in a string", () => {
+  const product = files.filter(({ path }) => folderOf(path) !== "tests" && FOLDERS.includes(folderOf(path)));
+  const inModules = product.filter(isModule).flatMap((file) =>
+    stringsInto("tests", file).map((text) => `${file.path}: ${JSON.stringify(text)}`)
+  );
+  const inOthers = product.filter((file) => !isModule(file) && !file.path.endsWith(".md"));
+  check("Move what the product needs out of tests", [...inModules, ...linesMatching(/\btests\//, inOthers)]);
+});
+
 Deno.test("Tidy: one file of cli names the concrete blob stores", () => {
   const elsewhere = files.filter(({ path }) => path.startsWith("cli/") && path !== "cli/roles/stores.ts");
   const named = linesMatching(/net\/blobs\/blob_(disk|http|memory|uploads)\.ts"/, elsewhere);
@@ -102,32 +120,17 @@ Deno.test("Tidy: every request of cli takes the one way out", () => {
 });
 
 Deno.test("Tidy: no import cycle, type imports included", () => {
-  const edges = new Map<string, string[]>();
-  for (const [path, list] of imports) {
-    edges.set(path, list.filter((each) => each.linked).map((each) => each.target).filter((target) => target !== null));
-  }
-  const cycle = findCycle(edges);
+  const cycle = findCycle(arrows);
   check("Move what both need into a file that imports neither", cycle === null ? [] : [cycle.join(" -> ")]);
 });
 
-/** Its rooms still stand on each other: the trust rules are cut anew before they are layered. */
-const UNLAYERED = "core/orchestrator";
-
-/** A folder's own files are one place; a file beside the rooms of a layer is a place of its own. */
-const placeOf = (path: string): string => roomOf(path) === null ? path : path.slice(0, path.lastIndexOf("/"));
-
 Deno.test("Tidy: no cycle of folders, type imports included", () => {
-  const edges = new Map<string, string[]>();
-  for (const [path, list] of imports) {
-    const from = placeOf(path);
-    if (folderOf(path) === "tests" || from.startsWith(UNLAYERED)) continue;
-    const targets = list.filter((each) => each.linked).flatMap(({ target }) =>
-      target === null ? [] : [placeOf(target)]
-    );
-    edges.set(from, [...(edges.get(from) ?? []), ...targets.filter((target) => target !== from)]);
-  }
-  const cycle = findCycle(edges);
+  const cycle = findCycle(placeArrows(arrows));
   check("Move what both need into a folder below both", cycle === null ? [] : [cycle.join(" -> ")]);
+});
+
+Deno.test("Tidy: no file beside the rooms leads a room to one above it", () => {
+  check("Move what the lower room needs into it or below it", risingArrows(arrows));
 });
 
 Deno.test("Tidy: every room has its level in the floor plan", () => {
@@ -136,12 +139,6 @@ Deno.test("Tidy: every room has its level in the floor plan", () => {
   const found = [...rooms].filter((room) => folderOf(room) !== "tests");
   check("Give it its place in ROOMS (floor_plan.ts)", found.filter((room) => !planned.includes(room)));
   check("Remove it from ROOMS (floor_plan.ts)", planned.filter((room) => !rooms.has(room)));
-});
-
-Deno.test("Tidy: findCycle sees a cycle and nothing else", () => {
-  assertEquals(findCycle(new Map([["a", ["b", "c"]], ["b", ["c"]], ["c", []]])), null);
-  assertEquals(findCycle(new Map([["a", ["b"]], ["b", ["c"]], ["c", ["b"]]])), ["b", "c", "b"]);
-  assertEquals(findCycle(new Map([["a", ["a"]]])), ["a", "a"]);
 });
 
 Deno.test("Tidy: every module is used", () => {
