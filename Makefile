@@ -25,7 +25,7 @@ PREFIX ?= $(HOME)/.local
 # Runs folders of tests in one process (tests/suite.ts); $(1) names the results, $(2) are folders other than that, and flags.
 suite = @$(DENO) run --allow-all --no-check --quiet tests/suite.ts $(1) $(2)
 
-.PHONY: help setup demo test ok static quick tidy unit scenarios attack conformance webgpu simulated seeds sim e2e browser screenshots bench binary release install clean
+.PHONY: help setup demo test ok static quick tidy unit scenarios attack conformance webgpu simulated seeds sim e2e browser screenshots bench binary release install clean one
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,10 @@ attack: setup ## whole runs with liars and withholders; the quick rows, or all o
 
 conformance: setup ## one suite per interface, run for each implementation
 	$(call suite,conformance,--parallel)
+
+# NAME comes from the environment, where make leaves every character of it as it is.
+one: setup ## one test file: make one FILE=tests/unit/core/prng_test.ts; before it NAME='a test in it'
+	@$(DENO) test --allow-all --no-check $${NAME:+"--filter=$$NAME"} $(FILE)
 
 webgpu: setup ## the kernels on a WebGPU driver: a process of its own and a device for each file, as tests lose them
 	$(call suite,webgpu,--parallel)

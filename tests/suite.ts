@@ -26,6 +26,18 @@ function plain(xml: string): string {
   });
 }
 
+/** A module that runs the tests of `files`. A file that cannot be loaded is a failed test, so that a report has it too. */
+export function suiteModule(files: readonly string[]): string {
+  return files.map((file) =>
+    `try {
+  await import("../../../${file}");
+} catch (error) {
+  Deno.test("${file} loads", () => Promise.reject(error));
+}
+`
+  ).join("");
+}
+
 const failedCase = /<testcase name="([^"]*)" classname="([^"]*)"[^>]*>\s*<(?:failure|error)([\s\S]*?)<\/testcase>/g;
 
 /** The failed tests of a JUnit file; of a test with failed steps it is the test, with what its steps say. */
@@ -42,15 +54,18 @@ export function failuresIn(xml: string): Failure[] {
   }));
 }
 
-/** A command for the shell. `whole`: the value of SEEDS, with which all rows of a table run. */
+/** A command for any shell, without Deno on its PATH. `whole`: the value of SEEDS, with which all rows of a table run. */
 export function repeatLine(
   { name, file, text }: Failure,
   { folders, whole }: { folders: readonly string[]; whole: string },
 ): string {
+  const seeds = whole === "" ? "" : `SEEDS=${whole} `;
+  const unloaded = name.match(/^(tests\/[\w/]+_test\.ts) loads$/)?.[1];
+  if (unloaded !== undefined) return `${seeds}make one FILE=${unloaded}`;
   const named = text.match(/\S*\/(tests\/[\w/]+_test\.ts)/)?.[1];
   const path = file.endsWith("_test.ts") ? file : named ?? folders.map((folder) => `tests/${folder}/`).join(" ");
   const filter = name.replaceAll("'", "'\\''");
-  return `${whole === "" ? "" : `SEEDS=${whole} `}deno test --allow-all --no-check --filter '${filter}' ${path}`;
+  return `${seeds}NAME='${filter}' make one FILE=${path.includes(" ") ? `'${path}'` : path}`;
 }
 
 function testFiles(folder: string): string[] {
@@ -67,16 +82,16 @@ function grouped(files: readonly string[], { into, together }: { into: string; t
   const byFolder = Object.entries(Object.groupBy(files, (file) => file.slice(0, file.lastIndexOf("/"))));
   const groups = byFolder.flatMap(([from, own = []]) => {
     const count = Math.ceil(own.length / together);
-    const name = from.replace("tests/", "").replaceAll("/", "_");
     // Dealt out in turn, so that the groups of a folder take about as long.
-    return Array.from({ length: count }, (_, group) => ({
-      path: `${into}/${name}_${group + 1}_test.ts`,
-      members: own.filter((_, i) => i % count === group),
-    }));
+    return Array.from({ length: count }, (_, group) => {
+      const members = own.filter((_, i) => i % count === group);
+      const name = members.length === 1 ? members[0]!.replace("_test.ts", "") : `${from}_${group + 1}`;
+      return { path: `${into}/${name.replace("tests/", "").replaceAll("/", "_")}_test.ts`, members };
+    });
   });
   Deno.mkdirSync(into, { recursive: true });
   for (const { path, members } of groups) {
-    Deno.writeTextFileSync(path, members.map((file) => `import "../../../${file}";\n`).join(""));
+    Deno.writeTextFileSync(path, suiteModule(members));
   }
   return groups.map(({ path }) => path);
 }
@@ -114,7 +129,7 @@ async function runSuite(suite: string, { folders, together, flags }: SuiteOption
     }
   }
   const files = folders.flatMap((folder) => testFiles(`tests/${folder}`));
-  const paths = together > 1 ? grouped(files, { into, together }) : files;
+  const paths = grouped(files, { into, together });
   const began = performance.now();
   let status = await runTests(paths, { report, flags });
   if (status.signal !== null) {

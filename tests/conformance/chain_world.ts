@@ -6,7 +6,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { ChainCall, ChainSigner } from "../../chain/call.ts";
 import type { Chain, Neuron, Receipt } from "../../chain/chain.ts";
-import { type GenesisOptions, localGenesis, raoPerToken } from "../../chain/local/block/genesis.ts";
+import { type GenesisOptions, raoPerToken } from "../../chain/local/block/genesis.ts";
+import { endowedGenesis } from "../support/chain/endowed.ts";
 import type { LocalBlock } from "../../chain/local/block/ledger.ts";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { hotkeyOfMiniSecret } from "../../chain/wallet/hotkey.ts";
@@ -31,9 +32,9 @@ export class ChainWorld {
   static async open(connect: ConnectChain, options: GenesisOptions = {}): Promise<ChainWorld> {
     const { hyperparameters, ...rest } = options;
     const usual = { tempoBlocks: 10, weightsRateLimitBlocks: 3, servingRateLimitBlocks: 3 };
-    const genesis = localGenesis({
+    const genesis = endowedGenesis([ownerColdkey.address, coldkey.address], {
       ...{ netuid, ownerColdkey: ownerColdkey.address, ownerHotkey: ownerHotkey.address },
-      ...{ endowed: [ownerColdkey.address, coldkey.address], blockMs: 1_000 },
+      blockMs: 1_000,
       ...rest,
       hyperparameters: { ...usual, ...hyperparameters },
     });

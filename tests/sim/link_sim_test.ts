@@ -228,7 +228,7 @@ function simulate(seed: number): void {
     throw new Error(
       `Seed ${seed} failed (${
         storm.kinds.join(", ")
-      } ${faults}); replay it with: SEED=${seed} deno test -A --no-check tests/sim/link_sim_test.ts`,
+      } ${faults}); replay it with: SEED=${seed} make one FILE=tests/sim/link_sim_test.ts`,
       { cause: error },
     );
   }

@@ -26,7 +26,7 @@ async function pass(seed: number): Promise<void> {
       const excused = sim.epochs.filter(({ isExcused }) => isExcused).length;
       assert(excused < sim.epochs.length, "the world excuses everything");
     } catch (error) {
-      const replay = `SEED=${seed} deno test --allow-all tests/sim/weight_path_sim_test.ts`;
+      const replay = `SEED=${seed} make one FILE=tests/sim/weight_path_sim_test.ts`;
       throw new Error(`seed ${seed}: ${(error as Error).message}\nReplay: ${replay}`, { cause: error });
     }
   });

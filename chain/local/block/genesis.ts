@@ -110,7 +110,6 @@ export interface GenesisOptions extends Partial<Omit<Genesis, "subnets" | "newSu
   readonly ownerColdkey?: Address; // default //Alice, also for the next one
   readonly ownerHotkey?: Address;
   readonly hyperparameters?: Partial<Hyperparameters>;
-  readonly endowed?: readonly Address[]; // get what //Alice and //Bob get
 }
 
 export const localGenesis = (options: GenesisOptions = {}): Genesis =>
@@ -139,12 +138,11 @@ interface Preset extends Pick<Genesis, "blockMs" | "feeRao" | "networkRateLimitB
 }
 
 function genesisOf(options: GenesisOptions, preset: Preset): Genesis {
-  const { netuid = 9, ownerColdkey = aliceAddress, ownerHotkey = aliceAddress, endowed = [], ...overrides } = options;
+  const { netuid = 9, ownerColdkey = aliceAddress, ownerHotkey = aliceAddress, ...overrides } = options;
   const { hyperparameters: chosen, ...chain } = overrides;
   const { hyperparameters: usual, endowmentRao, ...presetChain } = preset;
   const hyperparameters = { ...usual, ...chosen };
   const isLegacy = chain.epochs === "legacy";
-  const addresses = [...new Set([aliceAddress, bobAddress, ...endowed])];
   return {
     specVersion: isLegacy ? 393 : 425,
     epochs: "stateful",
@@ -155,7 +153,7 @@ function genesisOf(options: GenesisOptions, preset: Preset): Genesis {
     networkLockReductionBlocks: 14 * 7_200,
     maxSubnets: 128,
     beacon: { seed: "iota local beacon", genesisMs: 1_692_803_367_000, periodMs: 3_000 }, // quicknet's rounds
-    accounts: addresses.map((address) => ({ address, freeRao: endowmentRao })),
+    accounts: [aliceAddress, bobAddress].map((address) => ({ address, freeRao: endowmentRao })),
     ...presetChain,
     ...chain,
     subnets: [{ netuid, ownerColdkey, ownerHotkey, hyperparameters }],

@@ -29,14 +29,6 @@ export interface PathwayLoss {
   readonly reference: number | null;
 }
 
-/** A microbatch computed twice, on paths that differ in one stage only. */
-export interface SwapLoss {
-  readonly stage: StageIndex;
-  readonly miner: NodeId;
-  readonly loss: number; // with the miner
-  readonly reference: number; // with the other node instead
-}
-
 export interface ClaspEffect {
   readonly stage: StageIndex;
   readonly miner: NodeId;
@@ -97,20 +89,6 @@ export function addPathway(book: ClaspBook, sample: PathwayLoss): { places: Plac
   for (const { moments } of places) addTo(moments, value);
   book.samples += 1;
   return { places, value };
-}
-
-/** Only the miner of the swapped stage is measured: all others are on both paths. */
-export function addSwap(book: ClaspBook, { stage, miner, loss, reference }: SwapLoss): boolean {
-  const value = valueOf({ ...book.options, form: "paired" }, { loss, reference });
-  const isNew = !book.places.has(keyOf(stage, miner));
-  const isIn = book.options.form === "paired" && stage >= 0 && stage < book.options.stages;
-  if (value === null || !isIn || (isNew && book.places.size >= book.options.mostPlaces)) {
-    book.refused += 1;
-    return false;
-  }
-  addTo(placeOf(book, stage, miner).moments, value);
-  book.samples += 1;
-  return true;
 }
 
 const keyOf = (stage: number, miner: NodeId): string => `${stage} ${miner}`;

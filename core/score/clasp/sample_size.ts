@@ -1,8 +1,8 @@
 /**
- * How many samples make a difference between miners certain, and how many more steps that takes.
+ * How many more steps make a difference between miners certain.
  *
- * n = (z_a + z_b)^2 sigma^2 / (delta^2 (1 - 1/N)) samples of the miner, for N miners in its stage: then a miner without
- * effect is judged harmful with probability a at most, and one with effect delta is missed with probability b at most.
+ * An effect is certain at z_a + z_b standard errors: then a miner without effect is judged harmful with probability a at most,
+ * and one with that effect is missed with probability b at most.
  */
 
 import type { ClaspEffect } from "./clasp.ts";
@@ -10,13 +10,6 @@ import type { ClaspEffect } from "./clasp.ts";
 /** Quantile of the normal distribution for an error of 1 %. */
 const onePercent = 2.3263478740408408;
 export const certainty = 2 * onePercent; // standard errors between no effect and a known one
-
-export function samplesNeeded(
-  { difference, deviation, miners }: { difference: number; deviation: number; miners: number },
-): number {
-  if (miners < 2) return Infinity; // nobody to compare with
-  return Math.ceil((certainty * deviation / difference) ** 2 / (1 - 1 / miners));
-}
 
 /**
  * Steps until an effect as large as the measured one, or `smallest` if that is larger, is certain; 0: it is. The

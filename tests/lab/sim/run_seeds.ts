@@ -3,7 +3,6 @@
  * counts. Out of scope: one seed, and making a failure smaller (run_sim.ts).
  */
 
-import { plural } from "../../../core/plural.ts";
 import type { CommandContext } from "../../../cli/terminal/command.ts";
 import { openProgress } from "../../../cli/terminal/output/progress.ts";
 import { replayLine } from "./replay_line.ts";
@@ -40,7 +39,7 @@ export async function runSeeds(context: CommandContext, asked: SimOptions, count
     progress.close();
   }
   const summary = { seeds: count, passed, failed: failures.length, failures };
-  output.answer(summary, `${plural(passed, "seed")} passed, ${failures.length} failed`);
+  output.answer(summary, `${passed} passed, ${failures.length} failed`);
   return failures.length === 0 ? 0 : 1;
 }
 

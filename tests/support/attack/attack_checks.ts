@@ -5,7 +5,7 @@
  * Without SEEDS the quick rows run; with SEEDS=n all of them, each with the seeds 1 to n, at most 4; SEED=n takes only
  * that one. `--filter` picks by name:
  *
- *     SEEDS=1 deno test --allow-all --no-check tests/attack --filter "NaN in a forward wire"
+ *     SEEDS=1 NAME="NaN in a forward wire" make one FILE=tests/attack
  */
 
 import { assert, assertEquals } from "@std/assert";

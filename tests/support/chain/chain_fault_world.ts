@@ -8,7 +8,8 @@
 import { assert } from "@std/assert";
 import type { ChainCall, ChainSigner } from "../../../chain/call.ts";
 import type { Receipt, Refusal } from "../../../chain/chain.ts";
-import { type GenesisOptions, localGenesis, raoPerToken } from "../../../chain/local/block/genesis.ts";
+import { type GenesisOptions, raoPerToken } from "../../../chain/local/block/genesis.ts";
+import { endowedGenesis } from "./endowed.ts";
 import { LocalLedger } from "../../../chain/local/local_ledger.ts";
 import { type LocalNode, localNode } from "../../../chain/local/rpc/server/local_node.ts";
 import { type RpcServer, serveRpc } from "../../../chain/local/rpc/server/rpc_server.ts";
@@ -64,8 +65,8 @@ export class FaultWorld {
   private constructor(options: FaultWorldOptions) {
     this.#options = options;
     this.timers = options.timers ?? new SwiftTimers();
-    const accounts = { ownerColdkey: payer.address, ownerHotkey: ownerHotkey.address, endowed: [payer.address] };
-    const genesis = localGenesis({
+    const accounts = { ownerColdkey: payer.address, ownerHotkey: ownerHotkey.address };
+    const genesis = endowedGenesis([payer.address], {
       netuid,
       ...accounts,
       blockMs: 12_000,

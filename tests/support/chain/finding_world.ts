@@ -5,7 +5,8 @@
 
 import { assertEquals } from "@std/assert";
 import type { ChainCall, ChainSigner } from "../../../chain/call.ts";
-import { type GenesisOptions, localGenesis } from "../../../chain/local/block/genesis.ts";
+import { type GenesisOptions } from "../../../chain/local/block/genesis.ts";
+import { endowedGenesis } from "./endowed.ts";
 import { LocalChain } from "../../../chain/local/local_chain.ts";
 import { LocalLedger } from "../../../chain/local/local_ledger.ts";
 import { inviteText } from "../../../cli/address/invite.ts";
@@ -20,9 +21,9 @@ export class FindingWorld {
 
   constructor(options: GenesisOptions = {}) {
     const { hyperparameters, ...rest } = options;
-    const genesis = localGenesis({
+    const genesis = endowedGenesis([ownerColdkey.address, coldkey.address], {
       ...{ netuid, ownerColdkey: ownerColdkey.address, ownerHotkey: ownerHotkey.address },
-      ...{ endowed: [ownerColdkey.address, coldkey.address], ...rest },
+      ...rest,
       hyperparameters: { tempoBlocks: 10, ...hyperparameters },
     });
     this.ledger = LocalLedger.open({ path: ":memory:", genesis });

@@ -2,12 +2,14 @@
  * One sample of every message and hello record, and the bytes each must have for as long as PROTOCOL_VERSION stays.
  *
  * The compiler looks for a sample of every union member. Run this file to write new vectors after a change of protocol:
- * `deno run -RW tests/support/net/message_vectors.ts`; the diff shows what old nodes would no longer understand.
+ * `deno run -RW tests/support/net/message_vectors.ts`; the diff shows what old nodes would no longer understand. Other bytes
+ * of a version that has vectors are refused.
  */
 
 import { parseRunConfig } from "../../../core/settings/parse.ts";
 import { blobHash, type BlobRef, microbatchId, nodeId, stageIndex, taskId } from "../../../core/ids.ts";
-import type { HubMessage, NodeMessage } from "../../../core/protocol/message.ts";
+import { assert } from "../../../core/assert.ts";
+import { type HubMessage, type NodeMessage, PROTOCOL_VERSION } from "../../../core/protocol/message.ts";
 import { encodeFrame } from "../../../net/messages/frame.ts";
 import type { Accept, Challenge, Hello, Refusal } from "../../../net/auth/hello_records.ts";
 
@@ -15,7 +17,10 @@ type Samples<M extends { readonly type: string }> = { readonly [T in M["type"]]:
 type HelloRecord = Challenge | Hello | Accept | Refusal;
 /** Hello and accept exist in two forms. */
 type HelloSamples = Samples<HelloRecord> & { readonly helloByTicket: Hello; readonly acceptByTicket: Accept };
-export type Vectors = Readonly<Record<"node" | "hub" | "hello", Readonly<Record<string, string>>>>;
+type Frames = Readonly<Record<"node" | "hub" | "hello", Readonly<Record<string, string>>>>;
+export interface Vectors extends Frames {
+  readonly protocol: number; // the PROTOCOL_VERSION of these bytes
+}
 
 export const vectorsPath = new URL("../../vectors/net/messages.json", import.meta.url);
 const configPath = new URL("../../vectors/net/run_config.json", import.meta.url);
@@ -197,11 +202,24 @@ export function frameSamples(samples: Readonly<Record<string, unknown>>): Record
   return Object.fromEntries(frames);
 }
 
+/** The vectors of now, in place of `frozen`. */
+export function renewed(frozen: Vectors, now: Vectors): Vectors {
+  const isSame = JSON.stringify(frozen) === JSON.stringify(now);
+  assert(
+    isSame || now.protocol > frozen.protocol,
+    `Cannot write other bytes for protocol ${now.protocol}, which has vectors: raise PROTOCOL_VERSION (core/protocol/message.ts)`,
+  );
+  return now;
+}
+
+export const currentVectors = (): Vectors => ({
+  protocol: PROTOCOL_VERSION,
+  node: frameSamples(nodeSamples),
+  hub: frameSamples(hubSamples),
+  hello: frameSamples(helloSamples),
+});
+
 if (import.meta.main) {
-  const vectors: Vectors = {
-    node: frameSamples(nodeSamples),
-    hub: frameSamples(hubSamples),
-    hello: frameSamples(helloSamples),
-  };
-  Deno.writeTextFileSync(vectorsPath, JSON.stringify(vectors, null, 2) + "\n");
+  const frozen: Vectors = JSON.parse(Deno.readTextFileSync(vectorsPath));
+  Deno.writeTextFileSync(vectorsPath, JSON.stringify(renewed(frozen, currentVectors()), null, 2) + "\n");
 }

@@ -1,6 +1,6 @@
 /** Every message: its frozen bytes, parsing them with the schema, and what the schemas reject. */
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { decodeFrame } from "../../../net/messages/frame.ts";
 import { readRefusal } from "../../../net/auth/hello.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
@@ -8,10 +8,11 @@ import { readHubMessage } from "../../../net/messages/schema_hub.ts";
 import { readNodeMessage } from "../../../net/messages/schema_node.ts";
 import type { Read } from "../../../net/messages/schema_message.ts";
 import {
-  frameSamples,
+  currentVectors,
   helloSamples,
   hubSamples,
   nodeSamples,
+  renewed,
   type Vectors,
   vectorsPath,
 } from "../../support/net/message_vectors.ts";
@@ -25,9 +26,15 @@ function headerOf(hex: string): unknown {
 }
 
 Deno.test("Message vectors: every message and hello record has its frozen bytes", () => {
-  assertEquals(frameSamples(nodeSamples), { ...vectors.node });
-  assertEquals(frameSamples(hubSamples), { ...vectors.hub });
-  assertEquals(frameSamples(helloSamples), { ...vectors.hello });
+  assertEquals(currentVectors(), vectors);
+});
+
+Deno.test("Message vectors: other bytes need another version of the protocol", () => {
+  const changed = { ...vectors, hub: { ...vectors.hub, welcome: "00" } };
+  assertThrows(() => renewed(vectors, changed), Error, "raise PROTOCOL_VERSION");
+  assertThrows(() => renewed(vectors, { ...changed, protocol: vectors.protocol - 1 }), Error, "raise PROTOCOL_VERSION");
+  const raised = { ...changed, protocol: vectors.protocol + 1 };
+  assertEquals([renewed(vectors, raised), renewed(vectors, vectors)], [raised, vectors]);
 });
 
 Deno.test("Message vectors: frozen bytes read back as the message", () => {

@@ -7,9 +7,9 @@
  * has none. Whose task is computed a second time is the validator's choice, so swaps go through all miners in turn.
  */
 
-import { type NodeId, nodeId, type StageIndex } from "../../../../core/ids.ts";
+import { type NodeId, nodeId } from "../../../../core/ids.ts";
 import { keyOf, nextUint32, openStream, type Stream } from "../../../../core/prng.ts";
-import { addPathway, addSwap, type ClaspEffect, effectsOf, openClasp } from "../../../../core/score/clasp/clasp.ts";
+import { addPathway, type ClaspEffect, effectsOf, openClasp } from "../../../../core/score/clasp/clasp.ts";
 import { certainty } from "../../../../core/score/clasp/sample_size.ts";
 import type { Damage } from "./measure_damage.ts";
 
@@ -41,17 +41,29 @@ export interface Trial {
 }
 
 export function openTrial(form: Form, world: World): Trial {
+  if (form === "paired by a swap") return openSwapTrial(world);
   const book = openClasp({ form: form === "plain" ? "plain" : "paired", stages: swarm.stages, mostLoss });
   const draws = drawsOf(world);
-  const sample = () => {
-    if (form === "paired by a swap") return void addSwap(book, draws.swap());
-    addPathway(book, draws.pathway());
-  };
   return {
     run(samples) {
-      for (let i = 0; i < samples; i++) sample();
+      for (let i = 0; i < samples; i++) addPathway(book, draws.pathway());
     },
     rank: () => rankingOf(effectsOf(book), world),
+  };
+}
+
+/** A swap measures one miner, as all others are on both paths: each stage has a book of its own, of paths of one miner. */
+function openSwapTrial(world: World): Trial {
+  const books = Array.from({ length: swarm.stages }, () => openClasp({ form: "paired", stages: 1, mostLoss }));
+  const draws = drawsOf(world);
+  return {
+    run(samples) {
+      for (let i = 0; i < samples; i++) {
+        const { stage, miner, ...losses } = draws.swap();
+        addPathway(books[stage]!, { miners: [miner], ...losses });
+      }
+    },
+    rank: () => rankingOf(books.flatMap(effectsOf), world),
   };
 }
 
@@ -80,7 +92,7 @@ function drawsOf(world: World) {
     swap() {
       const microbatch = below(damage.losses.length);
       const place = swaps++ % (swarm.stages * swarm.mates);
-      const stage = place % swarm.stages as StageIndex;
+      const stage = place % swarm.stages;
       const miner = minerOf(stage, Math.floor(place / swarm.stages));
       const reference = damage.losses[microbatch]!;
       const loss = Math.max(0, reference + harmTo(microbatch, [miner]) + damage.replicaDeviation * gauss(stream));

@@ -1,12 +1,13 @@
 /** The embedded chain behind the roles' interface: deadlines, signatures, closing, and subnets that are not there. */
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { bobAddress, localGenesis } from "../../../../chain/local/block/genesis.ts";
+import { bobAddress } from "../../../../chain/local/block/genesis.ts";
 import { LocalChain } from "../../../../chain/local/local_chain.ts";
 import { LocalLedger } from "../../../../chain/local/local_ledger.ts";
 import { ChainError } from "../../../../chain/chain.ts";
 import { hotkeyOfMiniSecret } from "../../../../chain/wallet/hotkey.ts";
 import { coldkey, netuid, stranger, tokens } from "../../../conformance/chain_world.ts";
+import { endowedGenesis } from "../../../support/chain/endowed.ts";
 
 const aliceSeed = "e5be9a5092b81bca64be81d212e7f2f9eba183bb7a90954f7b76361f6edb5c0a"; // //Alice: known to everybody
 const aliceKey = hotkeyOfMiniSecret(Uint8Array.fromHex(aliceSeed));
@@ -16,7 +17,7 @@ async function withChain(
   options: { deadlineMs?: number; netuid?: number },
   body: (chain: LocalChain, ledger: LocalLedger) => Promise<void>,
 ): Promise<void> {
-  const ledger = LocalLedger.open({ path: ":memory:", genesis: localGenesis({ endowed: [coldkey.address] }) });
+  const ledger = LocalLedger.open({ path: ":memory:", genesis: endowedGenesis([coldkey.address]) });
   const chain = new LocalChain({ ledger, netuid, ...options });
   try {
     await body(chain, ledger);
