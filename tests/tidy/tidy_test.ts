@@ -5,7 +5,7 @@
  * runs with `deno lint`.
  */
 
-import { assertEquals, fail } from "@std/assert";
+import { fail } from "@std/assert";
 import { folderOf, FOLDERS, importProblem, placeArrows, risingArrows, roomOf, ROOMS } from "./floor_plan.ts";
 import { findCycle, importsOf, isModule, readText, stringsInto, textFiles, topLevel } from "./source_tree.ts";
 
