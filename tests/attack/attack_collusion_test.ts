@@ -26,10 +26,10 @@ const lossTolerance = 0.05; // two of three
 const rows = (): readonly Row[] => [
   { name: "one of three reduces falsely", miners: colluding([0], falseSlices) },
   { name: "one of three opens false parameters", miners: colluding([2], falseVote) },
-  { name: "one of three shows a false momentum", miners: colluding([1], falseMomentum) },
+  { name: "one of three opens a false momentum", miners: colluding([1], falseMomentum) },
   { name: "one of two reduces falsely", replicas: 2, miners: colluding([0], falseSlices) },
   { name: "one of two opens false parameters", replicas: 2, miners: colluding([1], falseVote) },
-  { name: "one of two shows a false momentum", replicas: 2, miners: colluding([0], falseMomentum) },
+  { name: "one of two opens a false momentum", replicas: 2, miners: colluding([0], falseMomentum) },
   {
     name: "the first two of three agree on false slices",
     lossTolerance,

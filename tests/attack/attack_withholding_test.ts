@@ -99,7 +99,7 @@ const inTurn = (): readonly Row[] => [
     miners: [{ stage: 1, hostile: withholdsInTurn("payloadCommitted", "sliceReduced", "mergeApplied") }],
   },
   {
-    name: "every second duty, of a step and of the merge",
+    name: "every second answer, of a step and of the merge",
     miners: [{
       stage: 1,
       hostile: everySecond(keepsBack("payloadCommitted", "sliceReduced", "mergeApplied", "stepSealed")),

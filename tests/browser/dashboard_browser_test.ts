@@ -167,7 +167,10 @@ testWhere(
           await withPage(`${run.url}#node=${wrong}`, { width }, async ({ page, problems }) => {
             await shows(page, "From the signed log, round 0 and later");
             const rows = page.locator("#rounds tr");
-            assertMatch(await rows.nth(1).innerText(), /4\.5 of 9\s+[\d.]+ %\s+half withheld, as it let a duty/);
+            assertMatch(
+              await rows.nth(1).innerText(),
+              /4\.5 of 9\s+[\d.]+ %\s+half of the pay, because it missed a deadline/,
+            );
             assertMatch(await rows.nth(2).innerText(), /withheld by 5GNJqT…xiZY/);
             await shows(page, "Correct outputs: 1 validator withholds its pay");
             assertEquals(await overflow(page), 0);

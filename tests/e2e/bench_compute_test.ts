@@ -71,7 +71,7 @@ Deno.test("Bench: a library that this machine lacks is named with the reason", a
     ofLab,
   );
   const { peers, missingPeers } = JSON.parse(stdout.trim().split("\n").at(-1)!);
-  assertEquals([code, peers, missingPeers], [0, {}, { pytorch: "cannot start as there is no python3" }]);
+  assertEquals([code, peers, missingPeers], [0, {}, { pytorch: "cannot start: there is no python3" }]);
 });
 
 Deno.test("Bench: a size that no preset has is refused with the sizes there are", async () => {

@@ -111,7 +111,7 @@ Deno.test("Full disk: any other trouble of the journal still ends the run with i
     const broken: StateJournal = {
       begin: (state, nowMs) => journal.begin(state, nowMs),
       commit: () => {
-        throw new JournalError("damaged", "Cannot write the journal as it is damaged");
+        throw new JournalError("damaged", "Cannot write the journal: it is damaged");
       },
     };
     const swarm = new World({ config, hub: { journal: broken } });

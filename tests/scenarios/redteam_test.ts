@@ -48,5 +48,5 @@ Deno.test("Red team: what the attacks decide cannot be set", async () => {
   const host = new FakeHost();
   const code = await main(["redteam", "--attack", "flip", "--set", "swarm.replicas=2"], host, lab);
   assertEquals(code, 2);
-  assert(host.written.stderr.includes("Cannot set swarm.replicas as the attacks decide it"), host.written.stderr);
+  assert(host.written.stderr.includes("Cannot set swarm.replicas: the attacks determine it"), host.written.stderr);
 });

@@ -72,7 +72,7 @@ export async function runWireBench(context: CommandContext): Promise<number> {
 function mustBeWidth(width: number): void {
   if (width % ofModel === 0) return;
   throw new UsageError(
-    `Cannot use --d as a model's width must be a multiple of ${ofModel}: current value is ${width}`,
+    `--d is ${width}, and a model's width must be a multiple of ${ofModel}`,
     {
       next: `For example: lab bench wire --d ${ofModel * Math.round(width / ofModel)}`,
     },

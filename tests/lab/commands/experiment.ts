@@ -88,7 +88,7 @@ export const command: Command = {
     context.interruption(); // from here on Ctrl-C ends with a summary
     const runner = ownRunners[own];
     if (runner !== undefined && context.options.text("rows") !== undefined) {
-      throw new UsageError(`Cannot use --rows as ${own} has no rows to choose: leave it out`);
+      throw new UsageError(`Leave --rows out: ${own} has no rows to choose`);
     }
     return await (await (runner ?? training)())(context);
   },

@@ -61,7 +61,7 @@ export async function runRedteam(context: CommandContext): Promise<number> {
   const fromRound = options.number("honest-rounds") ?? 0;
   if (fromRound >= rounds) {
     throw new UsageError(
-      `Cannot attack as --honest-rounds must be less than --rounds, ${rounds}: current value is ${fromRound}`,
+      `--honest-rounds is ${fromRound}, and must be less than --rounds, which is ${rounds}`,
       {
         next: "See: lab redteam --help",
       },
@@ -110,7 +110,7 @@ async function configFor(context: CommandContext, rounds: number): Promise<RunCo
   const given = size === undefined ? input : { ...input, size };
   for (const path of [...Object.keys(fixed), "train.steps"]) {
     if (input.overrides?.[path] === undefined) continue;
-    throw new UsageError(`Cannot set ${path} as the attacks decide it`, {
+    throw new UsageError(`Cannot set ${path}: the attacks determine it`, {
       next: "Leave it out, or see: lab redteam --help",
     });
   }

@@ -189,17 +189,17 @@ class ReferenceStage implements StageCompute {
   /** The work runs synchronously; an exception becomes the promise's rejection. */
   #run<T>(work: () => T): Promise<T> {
     return new Promise((resolve) => {
-      this.#check(!this.#isClosed, "it must be open: it was closed before this call");
+      this.#check(!this.#isClosed, "it is closed");
       resolve(work());
     });
   }
 
   #check(condition: boolean, rule: string): void {
-    assert(condition, `Cannot compute stage ${this.spec.index} as ${rule}`);
+    assert(condition, `Cannot compute stage ${this.spec.index}: ${rule}`);
   }
 
   #valuesOf(vector: StageVector): Float64Array {
-    return present(this.#values.get(vector), `Cannot use '${vector}' as the stage has no vector of this name`);
+    return present(this.#values.get(vector), `The stage has no vector '${vector}'`);
   }
 
   #checkIds(name: string, ids: Uint32Array): void {

@@ -33,7 +33,7 @@ export function createStageModel(spec: StageSpec): StageModel {
 }
 
 export function tensorOf(model: StageModel, name: string): Tensor {
-  return present(model.tensors.get(name), `Cannot find tensor '${name}' as stage ${model.spec.index} does not hold it`);
+  return present(model.tensors.get(name), `Stage ${model.spec.index} has no tensor '${name}'`);
 }
 
 /** Tensor `part` of a layer, e.g. "self_attn.q_proj". */

@@ -31,7 +31,7 @@ export class Dice {
   }
 
   below(n: number): number {
-    assert(n >= 1, `Cannot draw as 'n' must be at least 1: current value is ${n}`);
+    assert(n >= 1, `'n' is ${n}, and must be at least 1`);
     return Math.floor(this.unit() * n);
   }
 

@@ -69,7 +69,7 @@ function faultsOf(text: string): SimOptions["faults"] {
   if (text === "none") return [];
   return text.split(",").map((word): FaultKind => {
     if (isFaultKind(word)) return word;
-    throw new UsageError(`Cannot use --faults as each kind must be one of the known ones: current value is '${word}'`, {
+    throw new UsageError(`There is no kind of fault '${word}' for --faults`, {
       next: `The kinds are ${faultKinds.join(", ")}; or all, none, drawn`,
     });
   });

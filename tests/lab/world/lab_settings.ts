@@ -50,7 +50,7 @@ function refuseClash(own: Settings, typed: Readonly<Record<string, unknown>>): v
   );
   if (clash === undefined) return;
   throw new UsageError(
-    `Cannot use ${clash} as rows of this experiment differ in it: current value is ${String(typed[clash])}`,
+    `Cannot set ${clash} to ${String(typed[clash])}: rows of this experiment differ in it`,
     { next: "Leave it out, or choose other rows with --rows" },
   );
 }

@@ -36,7 +36,7 @@ const hub = new Hub({
 const gate = new RequestGate({
   self: signer.address,
   verify: testVerify,
-  admit: () => fault("notAdmitted", "Cannot use blobs as nobody is a member here"),
+  admit: () => fault("notAdmitted", "Cannot use blobs: this run has no members"),
   tickets,
   limits,
   timers: systemTimers,

@@ -89,7 +89,7 @@ export const accusesInput = (position: number): Hostile =>
   instead("sliceReduced", ({ message: { round } }) => ({
     type: "mergeFailed",
     round,
-    fault: fault("badNumbers", `Cannot average slices as input ${position} holds a non-finite value`),
+    fault: fault("badNumbers", `Cannot average slices: input ${position} holds a non-finite value`),
   }));
 
 /** Reduces correctly and names the result, but does not store it. */

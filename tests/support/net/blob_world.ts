@@ -28,7 +28,7 @@ export interface BlobWorldOptions {
 }
 
 const refuse = () =>
-  Promise.reject(new BlobError("refused", "Cannot accept a part of a blob as this world has no folder"));
+  Promise.reject(new BlobError("refused", "Cannot accept a part of a blob: this world has no folder"));
 const noUploads: BlobUploads = { offset: refuse, append: refuse };
 
 export class BlobWorld {
@@ -59,8 +59,7 @@ export class BlobWorld {
       self: this.hub,
       verify: testVerify,
       tickets: this.tickets,
-      admit: (node) =>
-        this.admitted.has(node) ? null : fault("notAdmitted", `Cannot serve ${node} as it has not joined`),
+      admit: (node) => this.admitted.has(node) ? null : fault("notAdmitted", `Cannot serve ${node}: it has not joined`),
       limits: { ...defaultNetLimits, nonces },
       timers: this.timers,
     });
@@ -77,7 +76,7 @@ export class BlobWorld {
     const intake = new BlobIntake({
       quota: this.quota,
       slots: this.slots,
-      mayStore: (node) => this.idle.has(node) ? fault("notAdmitted", "Cannot store as it has nothing to store") : null,
+      mayStore: (node) => this.idle.has(node) ? fault("notAdmitted", "Cannot store: no upload is pending") : null,
       isFull: () => this.isFull,
       onDiskFull: (bytes) => this.fullBytes.push(bytes),
     });

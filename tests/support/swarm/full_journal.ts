@@ -23,7 +23,7 @@ export class FullJournal implements StateJournal {
     this.#isFull ||= this.#when(state);
     if (this.#isFull && !this.hasRoom) {
       this.attempts += 1;
-      throw new JournalError("noSpace", "Cannot write the journal 'j' as the disk is full");
+      throw new JournalError("noSpace", "Cannot write the journal 'j': the disk is full");
     }
     this.#inner.commit(batch, state);
   };

@@ -76,7 +76,7 @@ Deno.test("Bench: wire refuses a width that no model has", async () => {
   for (const [width, near] of [["2047", "2048"], ["16388", "16384"]] as const) {
     const { code, stderr } = await bench("wire", "--d", width);
     assertEquals(code, 2);
-    assertStringIncludes(stderr, `a model's width must be a multiple of 32: current value is ${width}`);
+    assertStringIncludes(stderr, `--d is ${width}, and a model's width must be a multiple of 32`);
     assertStringIncludes(stderr, `lab bench wire --d ${near}`);
   }
 });

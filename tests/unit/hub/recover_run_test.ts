@@ -125,7 +125,7 @@ Deno.test("Recovery: a journal that another process takes over while it is opene
     await live(folder, false);
     const before = await Deno.readFile(`${folder}/journal.db`);
     const takenOver = () => {
-      throw new JournalError("fenced", "Cannot write the journal as another process has taken over the run");
+      throw new JournalError("fenced", "Cannot write the journal: another process has taken over the run");
     };
     const error = await assertRejects(() => open(folder, true, { round: 0, step: 0 }, takenOver), UserError);
     assertStringIncludes(error.next!, "the run continues in the other one");

@@ -41,7 +41,7 @@ export function chosenLibraries(text: string): string[] {
   const unknown = names.find((name) => !libraryNames.includes(name));
   if (unknown === undefined) return names;
   throw new UsageError(
-    `Cannot compare as --peers must be all, none or some of ${libraryNames.join(",")}: current value is '${text}'`,
+    `--peers is '${text}', not all, none or some of ${libraryNames.join(",")}`,
     { next: "Leave --peers out for all of them" },
   );
 }
@@ -109,7 +109,7 @@ class Library implements Contender {
       process = new Deno.Command(program, { args, cwd: folder, stdin: "piped", stdout: "piped", stderr: "piped" })
         .spawn();
     } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return { name, missing: `cannot start as there is no ${program}` };
+      if (error instanceof Deno.errors.NotFound) return { name, missing: `cannot start: there is no ${program}` };
       throw error;
     }
     const library = new Library(name, process);

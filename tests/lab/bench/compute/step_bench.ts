@@ -66,7 +66,7 @@ function configOf(size: string): RunConfig {
     : resolveConfig({ size, overrides: compared });
   if (known.includes(size) && resolved.ok) return resolved.config;
   throw new UsageError(
-    `Cannot run bench step as its size must be one of ${known.join(", ")}: current value is '${size}'`,
+    `There is no size '${size}' for bench step, only ${known.join(", ")}`,
     {
       next: "Leave --size out for 1m",
     },
