@@ -66,7 +66,8 @@ export class SwarmChain {
   #epochs = 0;
   #epochBlock = 0; // newest
   #awaiting: (() => void)[] = []; // the next epoch
-  #keeping = Promise.resolve(); // the weights for the dashboard
+  #reading: Promise<unknown> = Promise.resolve(); // of the chain, after an epoch
+  #isClosing = false; // epochs that follow are read by nobody
   #isWeightless = false; // that failed before
 
   static async open(options: SwarmChainOptions): Promise<SwarmChain> {
@@ -144,7 +145,8 @@ export class SwarmChain {
 
   async close(): Promise<void> {
     for (const resolve of this.#awaiting.splice(0)) resolve();
-    await this.#keeping;
+    this.#isClosing = true;
+    await this.#reading;
     await this.#chain.close();
     await this.#live.close();
     this.#ledger.close();
@@ -179,19 +181,27 @@ export class SwarmChain {
     if (event.type !== "epochRan") return;
     this.#epochs += 1;
     this.#epochBlock = block;
-    this.#tellPay(block).catch(this.#options.onFailure);
+    this.#tellPay(block);
+    if (this.#isClosing) return;
+    this.#reading = this.#reading.then(async () => {
+      await this.#noteOthers();
+      await this.#keepWeights();
+    }).catch(this.#options.onFailure);
   }
 
-  #keepWeights(): Promise<void> {
+  async #keepWeights(): Promise<void> {
     const { folder, warn } = this.#options;
-    const keep = async () => keepChainWeights(folder, await readChainWeights(this.#chain, systemTimers.nowMs()));
-    return this.#keeping = this.#keeping.then(keep).catch((error) => {
-      if (!this.#isWeightless) warn(`The dashboard shows no new weights: ${error.message}`);
+    try {
+      await keepChainWeights(folder, await readChainWeights(this.#chain, systemTimers.nowMs()));
+    } catch (error) {
+      if (!this.#isWeightless) {
+        warn(`The dashboard shows no new weights: ${error instanceof Error ? error.message : error}`);
+      }
       this.#isWeightless = true;
-    });
+    }
   }
 
-  async #tellPay(block: number): Promise<void> {
+  #tellPay(block: number): void {
     const paid = this.#payees.enrolled.map(({ hotkey }) => {
       const earnedRao = this.#pay.earnedRao(hotkey);
       const emissionRao = earnedRao - (this.#paidRao.get(hotkey) ?? 0n);
@@ -202,8 +212,6 @@ export class SwarmChain {
       .map(({ hotkey, emissionRao }) => ({ hotkey, emissionRao: String(emissionRao) }));
     this.#options.onEvent({ type: "epochPaid", block, emission });
     if (this.#epochBlock > this.#weightsBlock) { for (const resolve of this.#awaiting.splice(0)) resolve(); }
-    await this.#noteOthers();
-    await this.#keepWeights();
   }
 
   /** That joined from outside, and those of earlier starts. */

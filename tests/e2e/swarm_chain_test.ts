@@ -7,6 +7,8 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { decodeAddress } from "../../chain/wallet/ss58.ts";
 import { validatorStakeRao } from "../../cli/chain/duty/development_chain.ts";
+import { keptChainWeights } from "../../cli/chain/duty/weights_file.ts";
+import { SwarmChain } from "../../cli/swarm/swarm_chain.ts";
 import { iota, IotaProcess, type Line } from "../support/process/iota_process.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 
@@ -160,3 +162,22 @@ async function untilAdmitted(run: PaidRun): Promise<IotaProcess> {
     await run.chain.process.lines.next("block");
   }
 }
+
+Deno.test("Swarm's chain: an end in the middle of an epoch's readings waits for them, and says nothing", async () => {
+  await withScratchFolder(async (folder) => {
+    const said: string[] = [];
+    const { promise: paid, resolve } = Promise.withResolvers<void>();
+    const chain = await SwarmChain.open({
+      folder,
+      onEvent: ({ type }) => type === "epochPaid" && resolve(),
+      onNews: () => {},
+      onActivity: () => {},
+      warn: (text) => said.push(text),
+      onFailure: (error) => said.push(String(error)),
+    });
+    await paid;
+    await chain.close();
+    assertEquals(said, []);
+    assert(await keptChainWeights(folder) !== null);
+  });
+});
