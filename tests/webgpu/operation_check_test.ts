@@ -82,7 +82,7 @@ Deno.test("Operation check: a wrong kernel is named, with the rows that are wron
     { isProcessor: false },
   );
   assertEquals(level, "wrong");
-  assertMatch(text, /swiglu of stage 0 .* most in rows 64 to 127; it would fail audits wrong/);
+  assertMatch(text, /swiglu of stage 0 .* most in rows 64 to 127; it would fail audits$/);
 });
 
 Deno.test("Operation check: a kernel that makes a NaN is wrong, not equal", async () => {
