@@ -6,7 +6,7 @@
 
 import type { StageCompute } from "../../gpu/compute.ts";
 
-/** Throws if the state is no longer known. */
+/** Throws if the state was dropped. */
 export type Restore = (stage: StageCompute) => Promise<void>;
 
 export interface Change {

@@ -71,8 +71,8 @@ export async function readOwnState(
 }
 
 /**
- * Resumes with a saved state: loads the optimizer's part into the device and returns the rest. Moments change little in a round,
- * so those of an earlier one are better than none; a residual belongs to the payload that followed it, which was lost.
+ * Resumes with a saved state: loads the optimizer's part into the device and returns the rest. The moments of an earlier round
+ * are used rather than none; a residual belongs to the payload that followed it, which was lost.
  */
 export async function takeUp(
   { vectors, steps, isEarlier = false }: OwnState & Partial<StoredState>,

@@ -2,7 +2,7 @@
  * A miner's own state on disk, so that a restarted miner resumes with it. One file, replaced at every merge; it never
  * leaves the machine.
  *
- * It is used only if it belongs to the miner's stage, to the parameters that the miner loads or to an earlier round, and
+ * It is used only if it belongs to the miner's stage, to the parameters that the miner loads or to an earlier round of its run, and
  * its vectors are those that the run keeps. A missing file or one of another stage means an empty state; so does a
  * damaged, foreign or older one, with a warning.
  *
@@ -20,7 +20,8 @@ import { attempting } from "../program/errors.ts";
 import type { OwnState, OwnStateStore, StateWanted, StoredState, VectorName } from "./own_state.ts";
 
 interface Header {
-  readonly format: "iota-moments-3";
+  readonly format: "iota-moments-4";
+  readonly run: string;
   readonly stage: number;
   readonly round: number;
   readonly parameters: string;
@@ -29,18 +30,21 @@ interface Header {
   readonly hash: string; // of all vectors
 }
 
-const format: Header["format"] = "iota-moments-3";
+const format: Header["format"] = "iota-moments-4";
 const fileName = "optimizer.bin";
 const headBytes = 4096;
 const sealBytes = 64; // hexadecimal digits of a hash
 
 export class OwnStateFolder implements OwnStateStore {
   readonly #folder: string;
+  readonly #run: () => string;
   readonly #disk: Disk;
   readonly #warn: (text: string) => void;
 
-  constructor(folder: string, options: { disk?: Disk; warn: (text: string) => void }) {
+  /** `run`: the id of the run that the miner has joined, which it has before it loads or saves. */
+  constructor(folder: string, options: { run: () => string; disk?: Disk; warn: (text: string) => void }) {
     this.#folder = folder;
+    this.#run = options.run;
     this.#disk = options.disk ?? realDisk;
     this.#warn = options.warn;
   }
@@ -51,6 +55,7 @@ export class OwnStateFolder implements OwnStateStore {
     const body = [...vectors.values()].map(bytesOfFloats);
     const header: Header = {
       format,
+      run: this.#run(),
       stage,
       round,
       parameters: parameters.hash,
@@ -74,7 +79,7 @@ export class OwnStateFolder implements OwnStateStore {
   async load({ stage, round, parameters, vectors }: StateWanted): Promise<StoredState | null> {
     const state = await this.#reading(async (file, header) => {
       const isEarlier = header.parameters !== parameters.hash;
-      const fits = header.stage === stage && (!isEarlier || header.round < round) &&
+      const fits = header.stage === stage && (!isEarlier || header.run === this.#run() && header.round < round) &&
         JSON.stringify(header.vectors) === JSON.stringify(vectors);
       if (!fits) return null;
       const bytes = vectors.reduce((sum, [, values]) => sum + vectorBytes(values), headBytes);
@@ -148,8 +153,10 @@ function readHead(head: Uint8Array): Header | null {
 /** Another version may have sealed other fields. */
 function isHeader(value: unknown): value is Header {
   if (typeof value !== "object" || value === null) return false;
-  const { format: own, stage, round, parameters, steps, vectors, hash }: Partial<Record<keyof Header, unknown>> = value;
-  return own === format && [stage, round, steps].every(isCount) && typeof parameters === "string" &&
+  const { format: own, run, stage, round, parameters, steps, vectors, hash }: Partial<Record<keyof Header, unknown>> =
+    value;
+  return own === format && [stage, round, steps].every(isCount) &&
+    [run, parameters].every((text) => typeof text === "string") &&
     Array.isArray(vectors) && typeof hash === "string";
 }
 

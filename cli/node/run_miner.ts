@@ -3,6 +3,7 @@
  * it.
  */
 
+import { present } from "../../core/assert.ts";
 import type { NodeId } from "../../core/ids.ts";
 import type { MinerRecord } from "../../core/miner/event.ts";
 import { verifySignature } from "../../chain/wallet/hotkey.ts";
@@ -115,7 +116,11 @@ function pausingMiner(
 ): PausingRole {
   const { node, peers, watch, tally, onRecord } = options;
   const folder = `${dataFolder()}/miners/${node.signer.address}`;
-  const ownState = new OwnStateFolder(folder, { warn: (text) => output.log.warn(text) });
+  let run: string | null = null;
+  const ownState = new OwnStateFolder(folder, {
+    run: () => present(run, "a miner has joined a run before it has a stage"),
+    warn: (text) => output.log.warn(text),
+  });
   const activationBytes = 2 ** 20 * (given.number("activation-mib") ?? 0);
   return new PausingRole({
     gate: watch,
@@ -127,6 +132,7 @@ function pausingMiner(
           return node.link.url;
         },
         onConnected: (ticket, clock) => {
+          run = ticket.run;
           peers?.trust(ticket);
           onConnected(ticket, clock);
         },

@@ -67,7 +67,7 @@ Deno.test("Device loss: wherever a miner's device is lost, the run ends with the
     await t.step(when, () =>
       withScratchFolder(async (folder) => {
         const { device, losses, rebuilt } = losing(rule);
-        const ownState = new OwnStateFolder(folder, { warn: (text) => assert(false, text) });
+        const ownState = new OwnStateFolder(folder, { run: () => "a", warn: (text) => assert(false, text) });
         const swarm = new World({ config });
         await swarm.addMiner({ device, ownState });
         await swarm.startAll(2);

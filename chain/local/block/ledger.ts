@@ -52,7 +52,7 @@ export interface Ledger {
   submit(options: { from: AccountId; nonce: number; call: LedgerCall }): Submission;
   /** By its runtime name, e.g. `SubtensorModule.Tempo` with keys `[9]`; undefined if nothing is stored. */
   storage(name: string, keys: readonly unknown[]): unknown;
-  /** E.g. `SubnetInfoRuntimeApi.get_metagraph` with `[9]`; undefined if there is no such API. */
+  /** Answers a runtime API, for example `SubnetInfoRuntimeApi.get_metagraph` with `[9]`; undefined if there is no such API. */
   runtimeApi(name: string, args: readonly unknown[]): unknown;
   /** The state after a recent block; null if no longer kept. Without this method only the head's state can be read. */
   at?(block: number): LedgerState | null;

@@ -89,7 +89,7 @@ export class ChainStore {
     return recordOfText(String(row?.["value"]));
   }
 
-  /** Null: there is no block yet. */
+  /** Null before the first block. */
   recover(): { readonly state: State; readonly head: StoredBlock } | null {
     return attempt(this.#path, () => {
       const head = this.#read(this.#statements.newest);

@@ -38,7 +38,7 @@ class Life {
   device: StageCompute | null = null;
   round = 0;
 
-  constructor(world: { store: MemoryBlobs; folder: string; config?: RunConfig }) {
+  constructor(world: { store: MemoryBlobs; folder: string; run?: string; config?: RunConfig }) {
     this.#config = world.config ?? config;
     this.host = new StageHost({
       device: {
@@ -47,7 +47,10 @@ class Life {
       },
       blobs: blobAccess(world.store),
       segments: byteSegments(),
-      ownState: new OwnStateFolder(world.folder, { warn: (text) => assertEquals(text, "") }),
+      ownState: new OwnStateFolder(world.folder, {
+        run: () => world.run ?? "a",
+        warn: (text) => assertEquals(text, ""),
+      }),
       activationBytes: 0,
       nowMs: () => 0,
     });
@@ -171,6 +174,9 @@ topHalfTest(
       assertEquals(await restarted.device!.readOptimizer(), saved);
       assertEquals((await restarted.payload()).map(({ bytes }) => bytes), [8, 8], "nothing is left of a payload");
 
+      const elsewhere = new Life({ store, folder, run: "b" });
+      assertEquals((await elsewhere.load(source, 2)).localSteps, 0, "another run's state is not used");
+
       const goneBack = new Life({ store, folder });
       assertEquals(
         (await goneBack.load(source, 1)).localSteps,
@@ -185,7 +191,7 @@ topHalfTest(
   () =>
     withScratchFolder(async (scratch) => {
       const warnings: string[] = [];
-      const folder = new OwnStateFolder(scratch, { warn: (text) => warnings.push(text) });
+      const folder = new OwnStateFolder(scratch, { run: () => "a", warn: (text) => warnings.push(text) });
       const vectors = keptVectors(config, table);
       assertEquals(vectors.map(([name]) => name), ["firstMoments", "secondMoments", "residual of topHalf 1"]);
       const place = { stage, round: 3, parameters, vectors };
@@ -236,7 +242,7 @@ topHalfTest(
   () =>
     withScratchFolder(async (scratch) => {
       const warnings: string[] = [];
-      const folder = new OwnStateFolder(scratch, { warn: (text) => warnings.push(text) });
+      const folder = new OwnStateFolder(scratch, { run: () => "a", warn: (text) => warnings.push(text) });
       const vectors = [["m", 4]] as const;
       const place = { stage: stageIndex(1), round: 2, parameters, vectors };
       await folder.save({ ...place, state: { vectors: new Map([["m", new Float32Array(4).fill(1)]]), steps: 12 } });

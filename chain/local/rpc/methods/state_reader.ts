@@ -1,6 +1,6 @@
 /**
  * Storage and runtime functions at a block, as bytes: the node knows the block, its events and the runtime's version,
- * the ledger the rest. Blocks whose state is no longer kept are refused with a pruning node's message.
+ * the ledger the rest. Blocks whose state was pruned are refused with the message of a pruning node.
  */
 
 import type { AccountId, Ledger, LedgerState } from "../../block/ledger.ts";
