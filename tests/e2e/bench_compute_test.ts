@@ -77,5 +77,5 @@ Deno.test("Bench: a library that this machine lacks is named with the reason", a
 Deno.test("Bench: a size that no preset has is refused with the sizes there are", async () => {
   const { code, stderr } = await iota(["bench", "step", "--size", "2m"], {}, ofLab);
   assertEquals(code, 2);
-  assertMatch(stderr, /must be one of 1m, toy, tiny/);
+  assertMatch(stderr, /only 1m, toy, tiny/);
 });

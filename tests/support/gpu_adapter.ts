@@ -7,6 +7,7 @@
 import { type GpuDevice, NoAdapterError, openGpuDevice } from "../../gpu/webgpu/device.ts";
 import { Kernels } from "../../gpu/webgpu/kernel.ts";
 import { testWhere } from "./test_where.ts";
+import { isWhole } from "./whole.ts";
 
 export interface GpuSupport {
   readonly gpu: GpuDevice;
@@ -36,4 +37,9 @@ export function gpuSupport(): GpuSupport {
 
 export function gpuTest(name: string, body: (support: GpuSupport) => Promise<void>): void {
   testWhere(noGpuReason, name, () => body(gpuSupport()));
+}
+
+/** Compiles so many kernels that it runs in `make sim` only. */
+export function slowGpuTest(name: string, body: (support: GpuSupport) => Promise<void>): void {
+  if (isWhole) gpuTest(name, body);
 }

@@ -13,6 +13,7 @@ import {
 } from "../../gpu/webgpu/generate/gemm_settings.ts";
 import { Ops, softwareKernels } from "../../gpu/webgpu/ops.ts";
 import { type GpuSupport, gpuTest } from "../support/gpu_adapter.ts";
+import { isWhole } from "../support/whole.ts";
 
 interface Case {
   readonly kind: GemmKind;
@@ -34,6 +35,8 @@ const cases: Case[] = [
   { kind: "weightGradient", rows: 32, inWidth: 8, outWidth: 68 },
   { kind: "weightGradient", rows: 36, inWidth: 132, outWidth: 20 },
 ];
+
+const firstOfKind = cases.filter(({ kind }, i) => cases.findIndex((other) => other.kind === kind) === i);
 
 const wave = (count: number, seed: number) => Float32Array.from({ length: count }, (_, i) => Math.sin(seed + i * 1.7));
 
@@ -145,14 +148,16 @@ Deno.test("Gemm: a product takes the largest tile that fills a device, and the s
 
 gpuTest("Gemm: every tile and family gives the same bits", async (support) => {
   const tiles: GemmSettings[] = [
-    ...hardwareGemm.forward,
-    { family: "direct", lanes: 8, rows: 4, columnVectors: 1 },
     { family: "shared", lanesX: 8, lanesY: 8, depth: 8, rows: 4, columnVectors: 1 },
+    { family: "direct", lanes: 8, rows: 4, columnVectors: 1 },
+    ...hardwareGemm.forward,
     { family: "shared", lanesX: 16, lanesY: 4, depth: 8, rows: 8, columnVectors: 2 },
     { family: "shared", lanesX: 16, lanesY: 4, depth: 8, rows: 8, columnVectors: 2, sums: "scalars" },
   ];
-  for (const test of cases) {
+  for (const test of isWhole ? cases : firstOfKind) {
     const first = await computed(support, test, softwareGemm);
-    for (const tile of tiles) assertEquals(await computed(support, test, sameForAll(tile)), first, name(test));
+    for (const tile of isWhole ? tiles : tiles.slice(0, 3)) {
+      assertEquals(await computed(support, test, sameForAll(tile)), first, name(test));
+    }
   }
 });

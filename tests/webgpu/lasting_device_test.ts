@@ -7,7 +7,7 @@ import { UnusableDeviceError } from "../../cli/device/device_check.ts";
 import { StageLostError } from "../../cli/device/lasting_stage.ts";
 import type { HostedStage } from "../../cli/device/compute_host.ts";
 import type { StageCompute } from "../../gpu/compute.ts";
-import { createReferenceStage } from "../lab/reference/stage.ts";
+import { createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
 import { type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
 import { gpuTest } from "../support/gpu_adapter.ts";
 import { losingWorker, steadyWorker } from "../support/losing/losing_host.ts";
@@ -108,7 +108,7 @@ gpuTest("LastingDevice: a stage's own call finds that its device is lost, and sa
 });
 
 Deno.test("LastingDevice: lost with any call, even twice in a row, a stage goes on with the same bits", async () => {
-  const expected = await twoSteps(createReferenceStage(spec));
+  const expected = await twoSteps(await createCpuStage(spec));
   const calls = 15;
   for (let at = 1; at <= calls; at++) {
     const workers = [
@@ -128,7 +128,7 @@ Deno.test("LastingDevice: three losses without a task in between end it, with nu
   const { device, losses } = lastingDevice([loses(), loses(), loses(), steadyWorker()]);
   const stage = await device.openStage(spec);
   const error = await assertRejects(() => twoSteps(stage), LostDeviceError);
-  assertMatch(error.message, /losing reference.*lost 3 times without finishing.*unplugged/);
+  assertMatch(error.message, /losing processor.*lost 3 times without finishing.*unplugged/);
   assertStringIncludes(error.next ?? "", "--device cpu");
   assertEquals(losses, [1, 2]);
 });
@@ -164,12 +164,12 @@ Deno.test("LastingDevice: a driver that offers no adapter right after a loss is 
   const results = twoSteps(await device.openStage(spec));
   await told;
   timers.advance(2_000);
-  assertEquals(await results, await twoSteps(createReferenceStage(spec)));
+  assertEquals(await results, await twoSteps(await createCpuStage(spec)));
   assertEquals(losses, [1, 2]);
 });
 
 Deno.test("LastingStage: a long log gives way to a copy of a small stage, and the bits stay", async () => {
-  const expected = await twoSteps(createReferenceStage(spec));
+  const expected = await twoSteps(await createCpuStage(spec));
   const lostAfter = (calls: number) => [losingWorker(({ count }) => count > calls), steadyWorker()];
   const long = lastingDevice(lostAfter(18), { kept: { logBytes: 1, copyBytes: 2 ** 30 } });
   assertEquals(await twoSteps(await long.device.openStage(spec)), expected);
@@ -183,7 +183,7 @@ Deno.test("LastingStage: a long log gives way to a copy of a small stage, and th
 });
 
 Deno.test("LastingStage: a loss in the copy that shortens a log is no different", async () => {
-  const expected = await twoSteps(createReferenceStage(spec));
+  const expected = await twoSteps(await createCpuStage(spec));
   const workers = [losingWorker(({ method }) => method === "readOptimizer"), steadyWorker()];
   const { device } = lastingDevice(workers, { kept: { logBytes: 1, copyBytes: 2 ** 30 } });
   assertEquals(await twoSteps(await device.openStage(spec)), expected);
@@ -242,7 +242,7 @@ Deno.test("LastingDevice: a device that does not answer on its second opening ei
   await passDeadline(timers);
   await passDeadline(timers);
   const { message, next } = await ended;
-  assertMatch(message, /losing reference cannot carry this run: .* has not answered for 10 m 00 s \(forward\)/);
+  assertMatch(message, /losing processor cannot carry this run: .* has not answered for 10 m 00 s \(forward\)/);
   assertStringIncludes(next ?? "", "--device cpu");
   assertEquals(losses, [1]);
 });
@@ -288,7 +288,7 @@ Deno.test("LastingDevice: a device that is wrong at a stage's shapes gets no sta
   const error = await assertRejects(() => device.openStage(wide), UnusableDeviceError);
   assertMatch(
     error.message,
-    /losing reference computes stage 0 wrongly: gemm of stage 0 \(layer 0 qkv\) is off by 0.4/,
+    /losing processor computes stage 0 wrongly: gemm of stage 0 \(layer 0 qkv\) is off by 0.4/,
   );
   assertStringIncludes(error.next ?? "", "--device cpu");
   assertEquals(losses, []);

@@ -39,7 +39,7 @@ import { EventLog } from "../../support/event_log.ts";
 import { LinkControl } from "../../support/net/link_control.ts";
 import { Clock } from "./clock.ts";
 import { countingBatches } from "./counting_batches.ts";
-import { type PassTimes, referenceHost, timed } from "./devices.ts";
+import { type PassTimes, processor, timed } from "./devices.ts";
 import { worldSigner } from "./keys.ts";
 import { MemoryHubBlobs } from "./memory_hub_blobs.ts";
 import { seededRandom } from "./seeded_random.ts";
@@ -161,7 +161,7 @@ export class World {
 
   /** The world's device; `slowness`: its passes take so many times as long. */
   device(slowness = 1): ComputeHost {
-    const { device = referenceHost(), passMs } = this.#options;
+    const { device = processor, passMs } = this.#options;
     if (passMs === undefined) return device;
     const { forward, backward, turnaround } = passMs;
     const own = { forward: slowness * forward, backward: slowness * backward, turnaround: slowness * turnaround };

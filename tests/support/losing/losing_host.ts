@@ -1,11 +1,11 @@
 /**
- * Reference compute on devices that are lost: a compute worker without a thread, for tests that need no GPU.
+ * The processor as devices that are lost: a compute worker without a thread, for tests that need no GPU.
  *
  * Like a real device, it does not tell when it is lost: calls that return nothing pass, the next one that returns a value fails.
  */
 
 import type { StageCompute } from "../../../gpu/compute.ts";
-import { createReferenceStage } from "../../lab/reference/stage.ts";
+import { createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
 import { DeviceLostError } from "../../../gpu/webgpu/device.ts";
 import type { Departure } from "../../../gpu/trace/operation_check.ts";
 import type { ComputeWorker } from "../../../gpu/worker_client.ts";
@@ -42,7 +42,7 @@ export interface StageCall {
 
 /** `isLost`: whether the device is lost with this call. */
 export function losingWorker(isLost: (call: StageCall) => boolean): ComputeWorker {
-  const adapter = { device: "webgpu", name: "losing reference", isSoftware: true } as const;
+  const adapter = { device: "webgpu", name: "losing processor", isSoftware: true } as const;
   let count = 0;
   let lost = false;
   const fail = () =>
@@ -67,7 +67,7 @@ export function losingWorker(isLost: (call: StageCall) => boolean): ComputeWorke
     adapter,
     threads: null,
     reason: null,
-    openStage: (spec, options) => lost ? fail() : Promise.resolve(losing(createReferenceStage(spec, options))),
+    openStage: (spec, options) => lost ? fail() : createCpuStage(spec, options).then(losing),
     inspect: () => Promise.resolve(null),
     measureGemm: notMeasured,
     measureAttention: notMeasured,
