@@ -1,7 +1,4 @@
-/**
- * IP addresses in the chain's form: a number and its IP version. IPv4 and IPv6 (one `::`, no zone, IPv4 tails as
- * `::ffff:1.2.3.4`); anything else gives null.
- */
+/** IPv4 and IPv6 as numbers (one `::`, no zone, IPv4 tails as `::ffff:1.2.3.4`). */
 
 export interface IpAddress {
   readonly version: 4 | 6;
@@ -37,11 +34,11 @@ function bitsOfV6(text: string): bigint | null {
   return all.reduce((bits, group) => bits << 16n | BigInt(`0x${group}`), 0n);
 }
 
-/** The longest run of zero groups, the first of equals, becomes `::`. */
+/** The first longest run of zeros becomes `::`. */
 export function textOfIp({ version, bits }: IpAddress): string {
   if (version === 4) return [24n, 16n, 8n, 0n].map((shift) => bits >> shift & 0xffn).join(".");
   const all = Array.from({ length: groups }, (_, i) => bits >> BigInt(16 * (groups - 1 - i)) & 0xffffn);
-  let best = { start: 0, length: 1 }; // a single zero group is not shortened
+  let best = { start: 0, length: 1 }; // a single zero group stays
   for (let start = 0; start < groups; start++) {
     let length = 0;
     while (start + length < groups && all[start + length] === 0n) length++;

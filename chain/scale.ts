@@ -1,9 +1,4 @@
-/**
- * The parts of SCALE (Substrate's codec) that weights need: little-endian integers, compact lengths, vectors.
- *
- * Owns bytes that are hashed or encrypted and must be exact without a runtime's metadata. Out of scope: extrinsics and
- * storage, which chain/subtensor encodes with the chain's own metadata.
- */
+/** The parts of SCALE (Substrate's codec) that weights need without metadata. */
 
 import { assert } from "../core/assert.ts";
 
@@ -35,7 +30,7 @@ export function scaleU64(value: bigint): Uint8Array {
   return bytes;
 }
 
-/** Compact: the two lowest bits say how many bytes follow. Lengths here stay below 2^30. */
+/** The two lowest bits give the width. Lengths stay below 2^30. */
 export function scaleLength(length: number): Uint8Array {
   assert(
     Number.isInteger(length) && length >= 0 && length < 2 ** 30,
@@ -43,7 +38,7 @@ export function scaleLength(length: number): Uint8Array {
   );
   if (length < 2 ** 6) return Uint8Array.of(length << 2);
   if (length < 2 ** 14) return scaleU16((length << 2) | 1);
-  const word = length * 4 + 2; // above 2^31 a shift would be negative
+  const word = length * 4 + 2; // a shift is negative above 2^31
   return Uint8Array.of(word & 0xff, (word >>> 8) & 0xff, (word >>> 16) & 0xff, (word >>> 24) & 0xff);
 }
 
@@ -52,7 +47,7 @@ export const scaleBytes = (bytes: Uint8Array): Uint8Array => concatBytes(scaleLe
 export const scaleU16s = (values: readonly number[]): Uint8Array =>
   concatBytes(scaleLength(values.length), ...values.map(scaleU16));
 
-/** After the first error every method returns null. */
+/** After an error every method returns null. */
 export class ScaleReader {
   #offset = 0;
   #isBroken = false;

@@ -1,4 +1,4 @@
-/** Every command by the name a person types, in the order of the help. A new command is one line here and one file. */
+/** Every command by the name a person types, in the order of the help. */
 
 import type { CommandTable, Program } from "./terminal/command.ts";
 

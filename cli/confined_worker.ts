@@ -1,6 +1,6 @@
 /**
  * The thread in which a command runs with only its own rights (confinement.ts). It receives the values of a few
- * variables, so the environment need not be readable. The main thread gets the exit code and ends the process.
+ * variables, so the environment need not be readable.
  */
 
 import { denoHost, type Host } from "./rights/host.ts";
@@ -12,8 +12,7 @@ const scope = self as unknown as {
   postMessage(message: FromConfined): void;
 };
 
-// A static import would make main.ts a chunk shared by both entries of a bundle, and then it is not the main module of
-// either.
+// A static import would make main.ts a chunk shared by both entries of a bundle, so that it would not be a main module.
 const { main } = await import("./main.ts");
 
 let awaiting: ((text: string | null) => void)[] = [];

@@ -1,8 +1,4 @@
-/**
- * The entry of `iota`: finds the command, parses its options, runs it and turns the outcome into an exit code. A
- * user's mistake prints what was wrong and the next step; an unexpected error prints one line, with its stack under
- * --verbose. A command that was asked to stop ends with a summary.
- */
+/** The entry of `iota`: finds the command, parses its options, runs it and turns the outcome into an exit code. */
 
 import { closest, parseOptions, splitCommand } from "./terminal/options/args.ts";
 import {
@@ -37,7 +33,7 @@ import { printable } from "./terminal/text/format.ts";
 import { ownProgram, restoreHome } from "./program/self.ts";
 import { version } from "./program/version.ts";
 
-const widestHelp = 100; // columns
+const widestHelp = 100;
 
 export async function main(words: readonly string[], host: Host, program: Program = iota): Promise<number> {
   const asked = (flag: string) => beforeDashes(words).includes(flag);
@@ -67,13 +63,13 @@ export async function main(words: readonly string[], host: Host, program: Progra
   }
 }
 
-/** Without the words after `--`, which are for another program. */
+/** The words after `--` are for another program. */
 function beforeDashes(words: readonly string[]): readonly string[] {
   const end = words.indexOf("--");
   return end < 0 ? words : words.slice(0, end);
 }
 
-/** Before the options are parsed, which refuses what is wrong with it. */
+/** Comes before the options are parsed, which refuses what is wrong with it. */
 function lastValue(words: readonly string[], option: string): string | undefined {
   return beforeDashes(words).reduce<string | undefined>((value, word, i, all) => {
     if (word === option) return all[i + 1];
@@ -131,7 +127,6 @@ async function dispatch({ words, output, program }: Invocation): Promise<number>
   return await (host.confine(held, words) ?? command.run(context));
 }
 
-/** So that a confined thread gets it too. */
 function withOption(words: readonly string[], option: string): readonly string[] {
   const before = beforeDashes(words);
   return [...before, option, ...words.slice(before.length)];
@@ -162,7 +157,7 @@ async function heldBy(
   });
 }
 
-/** A command's own options may stand before its name; then those of all commands are needed to tell the two apart. */
+/** A command's options may stand before its name; all commands' options are needed to tell the two apart. */
 async function optionsBefore([first = ""]: readonly string[], table: CommandTable): Promise<readonly OptionSpec[]> {
   const isCommon = commonOptions.some(({ name }) => first === `--${name}`);
   if (!first.startsWith("--") || first === "--" || isCommon) return commonOptions;
@@ -209,10 +204,10 @@ const nameAndSummary = ({ name, summary }: Command) => ({ name, summary });
 
 interface ChosenCommand {
   readonly command: Command;
-  readonly words: readonly string[]; // after its name
+  readonly words: readonly string[];
 }
 
-/** The first word names the command; for a group, the first word after it that is not an option names the action. */
+/** For a group, the first word after its name that is not an option names the action. */
 async function chooseCommand([name, ...words]: readonly string[], program: Program): Promise<ChosenCommand> {
   const topics = Object.keys(program.topics ?? {});
   const command = await loadCommand([name!], { program: program.name, commands: program.commands, topics });
@@ -225,7 +220,7 @@ async function chooseCommand([name, ...words]: readonly string[], program: Progr
   };
 }
 
-/** Looks up the last part of the name; the parts before it name the group in the message. */
+/** The parts before the last name the group in the message. */
 async function loadCommand(
   path: readonly string[],
   { program, commands: table, topics = [] }: { program: string; commands: CommandTable; topics?: readonly string[] },
@@ -242,7 +237,6 @@ async function loadCommand(
   });
 }
 
-/** `register` is an action of a group: `chain register`. */
 async function closestAction(name: string, table: CommandTable): Promise<string | undefined> {
   const commands = await Promise.all(Object.values(table).map((load) => load()));
   const actions = commands.flatMap((group) => Object.keys(group.actions ?? {}).map((action) => ({ group, action })));

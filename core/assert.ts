@@ -1,7 +1,4 @@
-/**
- * Assertions for our own bugs. They stay on in production: a failed one stops the process.
- * Remote input never reaches here; it becomes a `Fault` (core/fault.ts).
- */
+/** Assertions for our own bugs, also in production: a failed one stops the process. Remote errors are a `Fault`. */
 
 export class AssertionFailure extends Error {
   override name = "AssertionFailure";
@@ -16,7 +13,6 @@ export function unreachable(value: never): never {
   throw new AssertionFailure(`Unreachable case: ${JSON.stringify(value)}`);
 }
 
-/** The value; stops the process if our own bookkeeping lost it. */
 export function present<T>(value: T | undefined | null, rule: string): T {
   assert(value !== undefined && value !== null, rule);
   return value;

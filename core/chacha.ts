@@ -1,14 +1,11 @@
 /**
- * Secret randomness that replays: the ChaCha20 block function (RFC 8439, section 2.3).
- *
- * A block of sixteen words is a pure function of a key of 256 bits and a position, and is indistinguishable from random
- * without the key: for random sampling that members must not foresee. Owns the block and the derivation of keys;
- * prng.ts draws from it. Out of scope: keeping the key secret.
+ * The ChaCha20 block function (RFC 8439, section 2.3): random sampling that members cannot foresee and a replay
+ * repeats.
+ * prng.ts draws from it.
  */
 
 import { assert } from "./assert.ts";
 
-/** Eight 32-bit words. */
 export type SecretKey = readonly number[];
 export const secretKeyBytes = 32;
 export const blockWords = 16;
@@ -16,7 +13,6 @@ export const blockWords = 16;
 const constants = [0x61707865, 0x3320646e, 0x79622d32, 0x6b206574] as const; // "expand 32-byte k"
 const doubleRounds = 10;
 
-/** Little-endian words of 32 bytes. */
 export function secretKeyOf(bytes: Uint8Array): SecretKey {
   assert(
     bytes.length === secretKeyBytes,
@@ -26,14 +22,13 @@ export function secretKeyOf(bytes: Uint8Array): SecretKey {
   return Array.from({ length: secretKeyBytes / 4 }, (_, i) => view.getUint32(4 * i, true));
 }
 
-/** A separate key for each number: revealing one says nothing about the others. */
+/** Revealing the key of one index says nothing about the others. */
 export function derivedKey(key: SecretKey, index: number): SecretKey {
   const block = new Uint32Array(blockWords);
   chacha20(key, { counter: 0, nonce: [1, index >>> 0, Math.floor(index / 2 ** 32) >>> 0] }, block);
   return [...block.subarray(0, secretKeyBytes / 4)];
 }
 
-/** The key as 64 hexadecimal digits, in byte order. */
 export function hexOfKey(key: SecretKey): string {
   const byte = (word: number, i: number) => ((word >>> (8 * i)) & 0xff).toString(16).padStart(2, "0");
   return key.map((word) => [0, 1, 2, 3].map((i) => byte(word, i)).join("")).join("");
@@ -44,7 +39,7 @@ export interface ChachaPosition {
   readonly nonce: readonly [number, number, number];
 }
 
-/** Writes sixteen words to `out`. */
+/** Writes 16 words to `out`. */
 export function chacha20(key: SecretKey, { counter, nonce }: ChachaPosition, out: Uint32Array): void {
   const start = Uint32Array.of(...constants, ...key, counter, ...nonce);
   const x = start.slice();

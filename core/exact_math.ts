@@ -1,35 +1,31 @@
 /**
- * Elementary functions in float64 from additions, multiplications, divisions and rounding alone, which ECMAScript and IEEE 754
- * define to the bit: every engine and machine computes the same. `Math.exp` and its kin may differ between engines.
- *
- * For tables and constants that the parts of a run must agree on, not for hot loops. Largest errors against `Math` are checked by
- * tests/unit/core/exact_math_test.ts. Out of scope: float32 kernels (gpu/cpu/kernels/math.ts).
+ * Elementary functions in float64 that every engine computes to the same bit, of operations that ECMAScript and IEEE
+ * 754 define exactly; `Math.exp` may differ. For tables and constants that a run must agree on, not for hot loops.
  */
 
 import { assert } from "./assert.ts";
 
-// ln(2) and pi / 2 in parts of 32 and 30 bits, so that products with whole numbers below 2^21 are exact.
+// ln(2) and pi / 2 in parts of 32 and 30 bits: products with whole numbers below 2^21 are exact.
 const ln2High = 0.6931471803691238;
 const ln2Low = 1.9082149292705877e-10;
 const halfPiParts = [1.570796325802803, 9.920935791635221e-10, 5.170182981794105e-19] as const;
 
-/** Horner: coefficients from the highest power down. */
+/** Horner, highest power first. */
 function polynomial(x: number, coefficients: readonly number[]): number {
   return coefficients.reduce((sum, each) => sum * x + each, 0);
 }
 
-/** 1 / n! for n from `most` down to 0. */
+/** 1 / n! from `most` down to 0. */
 function inverseFactorials(most: number): number[] {
   const inverses = [1];
   for (let n = 1, factorial = 1; n <= most; n++) inverses.unshift(1 / (factorial *= n));
   return inverses;
 }
 
-const exponentialSeries = inverseFactorials(14); // of |r| <= ln(2) / 2: the next term is below 1e-19
+const exponentialSeries = inverseFactorials(14); // |r| <= ln(2) / 2: the next term is below 1e-19
 const sineSeries = inverseFactorials(19).map((each, i) => [0, 1, 0, -1][(19 - i) % 4]! * each);
 const cosineSeries = inverseFactorials(19).map((each, i) => [1, 0, -1, 0][(19 - i) % 4]! * each);
 
-/** base^exponent for a whole exponent from 0 on, by repeated squaring. */
 export function wholePower(base: number, exponent: number): number {
   assert(
     Number.isInteger(exponent) && exponent >= 0,
@@ -42,7 +38,7 @@ export function wholePower(base: number, exponent: number): number {
   return result;
 }
 
-/** e^x to 1e-15 of its value, for |x| <= 700. */
+/** Accurate to 1e-15 of its value. */
 export function exponential(x: number): number {
   assert(Math.abs(x) <= 700, `e^x is defined here for |x| <= 700, and x is ${x}`);
   const n = Math.round(x / (ln2High + ln2Low));
@@ -50,7 +46,7 @@ export function exponential(x: number): number {
   return n >= 0 ? value * wholePower(2, n) : value / wholePower(2, -n);
 }
 
-/** ln(x) to 1e-15 of 1 + |ln x|, for normal x above 0: x = 2^n m, ln m = 2 artanh((m - 1) / (m + 1)). */
+/** Accurate to 1e-15 of 1 + |ln x|: x = 2^n m, ln m = 2 artanh((m - 1) / (m + 1)). */
 export function logarithm(x: number): number {
   assert(x > 2 ** -1022 && x < Infinity, `ln(x) needs a normal number above 0, and x is ${x}`);
   let n = 0;
@@ -63,7 +59,7 @@ export function logarithm(x: number): number {
   return n * ln2High + (n * ln2Low + 2 * t * sum);
 }
 
-/** Sine and cosine of x to 1e-15, for |x| <= 2^20. */
+/** Accurate to 1e-15. */
 export function sineAndCosine(x: number): { readonly sine: number; readonly cosine: number } {
   assert(Math.abs(x) <= 2 ** 20, `Sine and cosine are defined here for |x| <= 2^20, and x is ${x}`);
   const turns = Math.round(x / halfPiParts[0]);

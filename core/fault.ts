@@ -1,22 +1,19 @@
-/**
- * A remote party's error, as a value. `code` is for branching, `detail` for reading. Owns the closed list of codes. A
- * fault is answered with a `reject` message, never with an exception.
- */
+/** A remote party's error, as a value: it is answered with a `reject` message, never with an exception. */
 
 export type FaultCode =
   | "malformedFrame" // not a frame: truncated, too long, bad prefix
-  | "malformedMessage" // not a message of this version
-  | "limitExceeded" // well-formed, but larger or faster than config allows
-  | "versionMismatch" // other protocol version
-  | "unauthenticated" // bad signature, signature of something else, replayed nonce, wrong run or role
-  | "notAdmitted" // valid signature, but this run does not admit this node
-  | "unknownTask" // result for a task that is not leased to the sender
-  | "staleResult" // late duplicate, or an answer for a closed step or round
-  | "badBlob" // missing blob, wrong hash or size
-  | "uploadFailed" // an upload to the orchestrator was refused, there or by a proxy on the way
-  | "tooLarge" // a stage that the node's device cannot hold
+  | "malformedMessage"
+  | "limitExceeded" // larger or faster than config allows
+  | "versionMismatch"
+  | "unauthenticated" // also a signature of something else, a replayed nonce, a wrong run or role
+  | "notAdmitted"
+  | "unknownTask"
+  | "staleResult" // duplicate, or an answer for a closed step or round
+  | "badBlob" // missing, wrong hash or size
+  | "uploadFailed" // by the orchestrator, or a proxy on the way
+  | "tooLarge" // the node's device cannot hold the stage
   | "badNumbers" // NaN, infinity, wrong length
-  | "wrongPhase"; // valid message, not expected now
+  | "wrongPhase"; // valid, but not now
 
 export interface Fault {
   readonly code: FaultCode;
@@ -24,7 +21,7 @@ export interface Fault {
   readonly upload?: RefusedUpload; // with the code uploadFailed
 }
 
-/** The result of an upload, as its sender reports it. */
+/** As the sender reports it. */
 export interface RefusedUpload {
   readonly status: number | null; // of the HTTP answer; null: none came
   readonly bytes: number; // of the request
@@ -33,7 +30,6 @@ export interface RefusedUpload {
 
 export const fault = (code: FaultCode, detail: string): Fault => ({ code, detail });
 
-/** A parsed value, or the fault. */
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly fault: Fault };
 
 export const parsed = <T>(value: T): Parsed<T> => ({ ok: true, value });

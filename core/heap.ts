@@ -1,7 +1,6 @@
 /**
- * A binary min-heap over a plain array, so that it can be part of machine state and be saved with it.
- *
- * The order is the caller's: `before(a, b)` must be a strict weak order that does not change for stored items.
+ * A binary min-heap over a plain array, which machine state can hold. `before` is a strict weak order, fixed for stored
+ * items.
  */
 
 export type Before<T> = (a: T, b: T) => boolean;
@@ -18,7 +17,6 @@ export function heapPush<T>(heap: T[], value: T, before: Before<T>): void {
   heap[at] = value;
 }
 
-/** Removes and returns the first item in order; undefined if there is none. */
 export function heapPop<T>(heap: T[], before: Before<T>): T | undefined {
   const first = heap[0];
   const last = heap.pop();
@@ -27,7 +25,7 @@ export function heapPop<T>(heap: T[], before: Before<T>): T | undefined {
   return first;
 }
 
-/** Keeps the items that pass and restores the order: for rare removals from the middle. */
+/** For rare removals from the middle. */
 export function heapKeep<T>(heap: T[], keeps: (value: T) => boolean, before: Before<T>): void {
   const kept = heap.filter(keeps);
   if (kept.length === heap.length) return;

@@ -1,14 +1,11 @@
 /**
- * Long work on large vectors: a generator that pauses every few milliseconds, so that its caller can serve links in between
+ * Long work as a generator that pauses every few milliseconds, so that its caller can serve links in between
  * (`net/turns.ts`).
- *
- * Invariant: work that fits one unit never pauses. Out of scope: what the caller does during a pause.
  */
 
-/** Each `yield` is a point at which a turn may end. */
 export type LongWork<Result> = Generator<undefined, Result, undefined>;
 
-/** Calls `body` for [start, end) of each unit, in order. A unit should take a few milliseconds. */
+/** Calls `body` for [start, end) of each unit, which should take a few milliseconds and never pauses. */
 export function* inUnits(
   { total, unit }: { readonly total: number; readonly unit: number },
   body: (start: number, end: number) => void,
@@ -19,7 +16,7 @@ export function* inUnits(
   }
 }
 
-/** Runs the work without a pause: for tests and short vectors. */
+/** For tests and short vectors. */
 export function atOnce<Result>(work: LongWork<Result>): Result {
   for (;;) {
     const step = work.next();

@@ -1,4 +1,4 @@
-/** The median, always one of the values: of an even number, the lower of the two in the middle. */
+/** The median as one of the values: of an even number, the lower of the middle two. */
 
 export function lowerMedian(values: readonly number[]): number | null {
   if (values.length === 0) return null;

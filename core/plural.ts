@@ -1,6 +1,5 @@
-/** A count with its noun in the right number. Terminal and pages group thousands too: cli/terminal/text/format.ts. */
+/** A count with its noun. cli/terminal/text/format.ts also groups thousands. */
 
-/** `1 task`, `2400 tasks`. */
 export function plural(count: number, noun: string): string {
   return `${count} ${nounFor(count, noun)}`;
 }

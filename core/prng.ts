@@ -1,19 +1,16 @@
 /**
- * Randomness that replays: Philox4x32-10, a counter-based generator (Salmon et al., "Parallel random numbers: as easy as
- * 1, 2, 3", SC 2011). A block of four words is a pure function of (counter, key), so any value can be made without the ones
- * before it, on any machine, in any order.
+ * Philox4x32-10, a counter-based generator (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): a
+ * block of four words is a pure function of (counter, key). Draws are integers, the same everywhere.
  *
- * Owns the generator, the keys and `Stream`, the plain JSON value that machine state holds. Every draw is an integer, never a
- * float, so results are the same bits everywhere. Not for secrets: a key has 64 bits; a stream with a key of eight words draws
- * from ChaCha20 instead (chacha.ts).
+ * Not for secrets, since a key has 64 bits: a stream with a key of eight words draws from ChaCha20 (chacha.ts).
  */
 
 import { assert } from "./assert.ts";
 import { blockWords, chacha20, type SecretKey } from "./chacha.ts";
 
-/** Four 32-bit words: which block. */
+/** Four 32-bit words. */
 export type Counter = readonly [number, number, number, number];
-/** Two 32-bit words: which generator. */
+/** Two 32-bit words. */
 export type Key = readonly [number, number];
 
 const rounds = 10;
@@ -23,7 +20,7 @@ const weyl0 = 0x9e3779b9; // golden ratio
 const weyl1 = 0xbb67ae85; // sqrt(3) - 1
 const wordsPerBlock = 4;
 
-/** Upper 32 bits of the product of two 32-bit words, from four 16-bit products. */
+/** From four 16-bit products. */
 function multiplyHigh(a: number, b: number): number {
   const aLow = a & 0xffff, aHigh = a >>> 16;
   const bLow = b & 0xffff, bHigh = b >>> 16;
@@ -33,7 +30,7 @@ function multiplyHigh(a: number, b: number): number {
   return (Math.imul(aHigh, bHigh) + (lowHigh >>> 16) + (highLow >>> 16) + (middle >>> 16)) | 0;
 }
 
-/** One block: writes four words to `out[0..3]`. */
+/** Writes four words to `out[0..3]`. */
 export function philox(counter: Counter, key: Key, out: Uint32Array): void {
   let c0 = counter[0] | 0, c1 = counter[1] | 0, c2 = counter[2] | 0, c3 = counter[3] | 0;
   let k0 = key[0] | 0, k1 = key[1] | 0;
@@ -54,8 +51,7 @@ export function philox(counter: Counter, key: Key, out: Uint32Array): void {
 }
 
 /**
- * The key of a purpose, e.g. `keyOf(seed, "wiring", round)`. Labels are absorbed with their kind and length, so ("ab", "c")
- * and ("a", "bc"), or 1 and "1", give different keys.
+ * `keyOf(seed, "wiring", round)`. Labels carry kind and length, so ("ab", "c") and ("a", "bc"), or 1 and "1", differ.
  */
 export function keyOf(seed: number, ...labels: readonly (string | number)[]): Key {
   const words: number[] = [];
@@ -82,7 +78,7 @@ function absorb(words: number[], label: string | number): void {
   words.push(2, label >>> 0, Math.floor(label / 2 ** 32) >>> 0);
 }
 
-/** A position in one generator's sequence of words. Plain JSON; lives in machine state. */
+/** Plain JSON, for machine state. */
 export interface Stream {
   readonly key: Key | SecretKey;
   counter: number; // words drawn so far
@@ -107,7 +103,7 @@ export function nextUint32(stream: Stream): number {
   return scratch[counter % words]!;
 }
 
-/** An integer in [0, n), each equally likely: draws above the largest multiple of `n` are thrown away. */
+/** In [0, n), each equally likely: draws above `n`'s largest multiple are thrown away. */
 export function nextBelow(stream: Stream, n: number): number {
   assert(
     Number.isInteger(n) && n >= 1 && n <= 2 ** 32,
@@ -119,7 +115,7 @@ export function nextBelow(stream: Stream, n: number): number {
   return word % n;
 }
 
-/** Shuffles in place (Fisher-Yates) and returns the same array. */
+/** In place (Fisher-Yates). */
 export function shuffle<T>(stream: Stream, array: T[]): T[] {
   for (let last = array.length - 1; last > 0; last--) {
     const other = nextBelow(stream, last + 1);

@@ -1,8 +1,6 @@
 /**
- * SHA-256 (FIPS 180-4) of short ASCII texts, as lower-case hexadecimal digits: for members' commitments.
- *
- * It is here because a machine compares commitments while it steps, and core has no platform API. net/blobs hashes
- * blobs with the platform. Invariant: texts are ASCII, like canonical JSON of numbers, names and hexadecimal digits.
+ * SHA-256 (FIPS 180-4) of short ASCII texts, as lower-case hexadecimal digits: machines compare commitments while
+ * stepping, and core has no platform API.
  */
 
 import { assert } from "./assert.ts";
@@ -11,12 +9,9 @@ const blockWords = 16;
 const blockBytes = 4 * blockWords;
 const lengthBytes = 8;
 const rounds = 64;
-/**
- * The first 32 bits of the fractional parts of the cube roots of the first 64 primes. Words are signed throughout,
- * which is faster.
- */
+/** The first 32 fractional bits of the cube roots of the first 64 primes. Signed words are faster. */
 const roundConstants = Int32Array.from(firstPrimes(rounds), (prime) => fractionBits(Math.cbrt(prime)));
-/** Of the square roots of the first 8 primes. */
+/** The same for the square roots of the first 8 primes. */
 const start = Int32Array.from(firstPrimes(8), (prime) => fractionBits(Math.sqrt(prime)));
 
 function firstPrimes(count: number): number[] {
@@ -36,7 +31,7 @@ export function sha256(text: string): string {
   state.set(start);
   const { length } = text;
   const whole = Math.floor(length / blockBytes);
-  let codes = 0; // all of them together
+  let codes = 0; // the bits of all
   for (let block = 0; block < whole; block++) {
     codes |= readBlock(text, blockBytes * block);
     mixBlock();
@@ -46,7 +41,6 @@ export function sha256(text: string): string {
   return hexOfState();
 }
 
-/** A block's words; returns the union of its characters' bits. */
 function readBlock(text: string, from: number): number {
   let codes = 0;
   for (let word = 0, at = from; word < blockWords; word++, at += 4) {
@@ -60,7 +54,7 @@ function readBlock(text: string, from: number): number {
   return codes;
 }
 
-/** The rest of the text, the bit that ends it, and its length: one block, or two. */
+/** The rest of the text, the ending bit and the length: one block, or two. */
 function readEnd(text: string, from: number): number {
   const { length } = text;
   let codes = 0;

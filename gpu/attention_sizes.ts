@@ -1,7 +1,4 @@
-/**
- * A stage's attention: the fused (B * T, (heads + 2 kvHeads) * headWidth) matrix of q, k and v, and the table of
- * rotary angles.
- */
+/** q, k and v are one (B * T, (heads + 2 kvHeads) * headWidth) matrix. */
 
 import { assert } from "../core/assert.ts";
 import { exponential, logarithm, sineAndCosine } from "../core/exact_math.ts";
@@ -25,7 +22,7 @@ export function attentionSizes(spec: StageSpec): AttentionSizes {
 
 export const qkvWidth = (sizes: AttentionSizes): number => (sizes.heads + 2 * sizes.kvHeads) * sizes.headWidth;
 
-/** Cosines, then sines, each (T, headWidth / 2), computed in float64 and the same on every machine. */
+/** Cosines, then sines, each (T, headWidth / 2), the same on every machine. */
 export function ropeTable({ length, headWidth }: AttentionSizes, base: number): Float32Array {
   const half = headWidth / 2;
   const table = new Float32Array(2 * length * half);

@@ -1,8 +1,6 @@
 /**
- * A stage's flat vector in a device's memory: one buffer, or several where one may not be as large.
- *
- * Owns where vectors are cut: between two tensors if possible, and within a matrix that is larger than a buffer may
- * be, at a multiple of 64 rows. All vectors of a stage are cut at the same parameters, so a piece of one lies in one
+ * A stage's flat vector on a device, in one or several buffers. It is cut between tensors if possible, otherwise within
+ * a large matrix at a multiple of 64 rows. All vectors of a stage have the same cuts, so a piece of one lies in one
  * buffer of each. Offsets and sizes are in floats.
  */
 
@@ -15,9 +13,9 @@ export interface VectorPiece extends VectorRange {
   readonly range: BufferRange;
 }
 
-const rowsMultiple = 64; // so that a piece of a matrix, and its columns of an output, begin where any adapter can bind them
+const rowsMultiple = 64; // any adapter can bind a piece of a matrix there
 
-const continuation = /\.(k_proj|v_proj|up_proj)\.weight$/; // one matrix with the tensor before it: layers/block.ts
+const continuation = /\.(k_proj|v_proj|up_proj)\.weight$/; // one matrix with its predecessor: layers/block.ts
 
 interface Unit {
   readonly offset: number;
@@ -36,7 +34,7 @@ function unitsOf({ tensors, length }: ParameterTable): Unit[] {
   return units;
 }
 
-/** Ascending, without 0 and the end. A part has at most `mostFloats`, if it can. */
+/** Ascending, without 0 and the end. */
 export function cutsOf(table: ParameterTable, mostFloats: number): number[] {
   const cuts: number[] = [];
   let start = 0;
@@ -64,13 +62,13 @@ export class DeviceVector {
     this.length = pieces.reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Zero-filled; packed in the order of `covers`. */
+  /** Zero-filled, in the order of `covers`. */
   static store(
     buffers: DeviceBuffers,
     { label, covers, cuts }: { label: string; covers: readonly VectorRange[]; cuts: readonly number[] },
   ): DeviceVector {
     const sizes: number[] = [];
-    let part = -1; // between which cuts the last piece lies
+    let part = -1;
     for (const { offset, size } of covers.flatMap((range) => cutRange(range, cuts))) {
       const own = cuts.filter((cut) => cut <= offset).length;
       if (own === part) sizes[sizes.length - 1]! += size;
@@ -108,7 +106,6 @@ export class DeviceVector {
   }
 }
 
-/** In pieces between the cuts. */
 export function cutRange({ offset, size }: VectorRange, cuts: readonly number[]): VectorRange[] {
   const end = offset + size;
   const starts = [offset, ...cuts.filter((cut) => cut > offset && cut < end)];
@@ -119,10 +116,9 @@ export interface DeviceVectors {
   readonly cuts: readonly number[];
   readonly parameters: DeviceVector;
   readonly gradients: DeviceVector;
-  readonly state: ReadonlyMap<string, DeviceState>; // by name
+  readonly state: ReadonlyMap<string, DeviceState>;
 }
 
-/** One value for each value it covers, packed in this order. */
 export interface DeviceState {
   readonly vector: DeviceVector;
   readonly covers: readonly VectorRange[];

@@ -1,8 +1,6 @@
 /**
- * The devices of this thread by choice: a GPU, the processor, a software adapter.
- *
- * `auto` takes a real GPU. Where there is none it measures the processor and the software adapter, if there is one, and takes
- * the faster: by the clock, or per CPU second when several nodes share the machine. It says what it chose and why.
+ * The devices of this thread: a GPU, the processor, a software adapter. Without a real GPU, `auto` takes the faster of
+ * the others, by the clock, or per CPU second when nodes share the machine.
  */
 
 import { unreachable } from "../core/assert.ts";
@@ -31,20 +29,19 @@ import type { DeviceRequest } from "./worker_protocol.ts";
 
 export interface ComputeDevice {
   readonly adapter: AdapterDescription;
-  readonly threads: number | null; // of the processor; null: another device
-  readonly reason: string | null; // why `auto` chose it
-  facts(): DeviceFacts | null; // null: it has no limits of its own
+  readonly threads: number | null; // null: not the processor
+  readonly reason: string | null; // of `auto`
+  facts(): DeviceFacts | null; // null: no limits of its own
   createStage(spec: StageSpec, options: StageOptions): Promise<StageCompute>;
   measureGemm(request: GemmRequest): Promise<GemmSpeed>;
   measureAttention(request: AttentionRequest): Promise<BatchSpeed>;
   measureAdapter(budgetMs: number): Promise<AdapterSpeed>;
-  tune(request: TuneRequest): Promise<GemmTuning | null>; // null: its kernels have no settings
+  tune(request: TuneRequest): Promise<GemmTuning | null>; // null: nothing to tune
   checkOperations(specs: readonly StageSpec[]): Promise<OperationCheck>;
 }
 
-const probeMs = 250; // of each candidate
+const probeMs = 250; // per candidate
 
-/** The processor's threads, and where those beside this one run. */
 interface Threads {
   readonly threads: number;
   readonly start: StartHelpers;
@@ -144,7 +141,7 @@ async function tuneAdapter(
   try {
     return await tuneGemm(gpu, request);
   } finally {
-    await gpu.whileWorking(gpu.device.queue.onSubmittedWorkDone()); // left at rest: see ComputeWorker.finish
+    await gpu.whileWorking(gpu.device.queue.onSubmittedWorkDone()); // see ComputeWorker.finish
   }
 }
 
@@ -167,7 +164,7 @@ function cpuDevice(own: Threads, reason: string | null): ComputeDevice {
   };
 }
 
-/** Refuses a stage that does not fit before anything is allocated. */
+/** Refuses a stage before anything is allocated. */
 async function fittingPlan(spec: StageSpec, adapter: FitAdapter, options: StageOptions): Promise<StagePlan> {
   const plan = await planStage(spec, adapter, options);
   if (plan.problem !== null) throw plan.problem;

@@ -1,9 +1,7 @@
 /**
- * Forwards whose activations are kept until their backward: as many dedicated passes as a memory budget allows, and a
- * spare one.
- *
- * A forward that finds none free runs in the spare pass, so the oldest, whose backward comes first, stay. A backward
- * whose pass was not kept computes the forward again, in the spare.
+ * Forwards whose activations are kept until their backward, as memory allows, and a spare pass. A forward without a
+ * free pass runs in the spare, so the oldest stay: their backward comes first. A backward without its pass computes the
+ * forward again in the spare.
  */
 
 export class KeptPasses<Pass> {
@@ -11,7 +9,7 @@ export class KeptPasses<Pass> {
   readonly #free: Pass[];
   readonly #all: readonly Pass[];
   readonly #taken = new Map<string, Pass>();
-  #inSpare: string | null = null; // the forward that the spare has just run
+  #inSpare: string | null = null; // the spare's last forward
 
   constructor(spare: Pass, passes: readonly Pass[]) {
     this.spare = spare;
@@ -26,7 +24,7 @@ export class KeptPasses<Pass> {
     return pass ?? this.spare;
   }
 
-  /** The pass that still has its activations, now free again; null if there is none. */
+  /** Null: the activations are gone. */
   take(name: string | undefined): Pass | null {
     const pass = name === undefined ? undefined : this.#taken.get(name);
     if (name === undefined || pass === undefined) {

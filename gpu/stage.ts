@@ -1,9 +1,9 @@
 /**
- * `StageCompute` on a device (stage_device.ts). Owns the stage's flat vectors (parameters, gradients, optimizer state) and its
- * dispatch lists; a call is uploads, one task and at most one read-back, and allocates nothing on the device.
+ * `StageCompute` on a device. A call is uploads, one task and at most one read-back, and allocates nothing on the
+ * device.
  *
- * Rejects, as our bug: calls that this stage does not have (a tail has no `forward`), inputs of the wrong kind or length, and
- * any call after `close`. A device's failure rejects the call that finds it and every later one.
+ * Calls that this stage does not have, wrong inputs and calls after `close` are our bug. A device's failure rejects the
+ * call that finds it and every later one.
  */
 
 import { assert, present } from "../core/assert.ts";
@@ -23,9 +23,9 @@ import { buildStageProgram, type StageProgram, type WirePort } from "./stage_pro
 import { StageUploads } from "./stage_uploads.ts";
 import { noSteps, VectorTable } from "./vector_table.ts";
 
-const mostPasses = 64; // each has programs of its own
+const mostPasses = 64; // each has its own programs
 
-/** A stage with all parameters zero, its kernels compiled. Load parameters before use. Closing it destroys the device. */
+/** All parameters are zero. Closing it destroys the device. */
 export async function createDeviceStage(
   device: StageDevice,
   spec: StageSpec,
@@ -59,7 +59,7 @@ class DeviceStage implements StageCompute {
   readonly #stored: DeviceVectors;
   readonly #program: StageProgram; // the spare one
   readonly #passes: KeptPasses<StageProgram>;
-  readonly #update: Update | null; // null: it takes no steps
+  readonly #update: Update | null; // null: no steps
   readonly #norm: GradientNorm;
   readonly #uploads: StageUploads;
   readonly #output: Wire | null; // null at the tail
@@ -90,7 +90,7 @@ class DeviceStage implements StageCompute {
     device.reserveReads(this.#largestReadBytes());
   }
 
-  /** Compiles what is new on this device. The trial runs leave garbage behind, so all state is cleared. */
+  /** Compiles what is new. The trial runs leave garbage, so all state is cleared. */
   async warmUp(): Promise<void> {
     await this.#device.warmUp();
     const { parameters, gradients, state } = this.#stored;

@@ -1,4 +1,4 @@
-/** Whether a stage fits a device: built by the production code on paper, where nothing is computed. */
+/** Whether a stage fits a device: the production code builds it on paper. */
 
 import type { StageSpec } from "../core/model/spec.ts";
 import type { StageOptions } from "./compute.ts";
@@ -9,8 +9,8 @@ import { fitGpuStage, type GpuLimits } from "./webgpu/stage/gpu_fit.ts";
 export type FitAdapter = GpuLimits | "cpu";
 
 export interface StageFit {
-  readonly bytes: number; // of all memory, as far as it got
-  readonly problem: Error | null; // TooLargeError, OutOfMemoryError, or a dispatch that is too wide; null: it fits
+  readonly bytes: number; // all memory, as far as it got
+  readonly problem: Error | null; // TooLargeError, OutOfMemoryError, or a dispatch too wide; null: it fits
 }
 
 export async function fitStage(

@@ -1,16 +1,15 @@
 /**
- * What a stage's layers ask of the device that computes them: memory by name, and operations on it.
+ * What a stage's layers ask of the device.
  *
- * Memory contract: activations and their gradients overwrite, gradients of parameters accumulate (`+=`). All tensors
- * are f32, row-major, one row per token unless said otherwise; widths are multiples of 4. A range and a dispatch
- * belong to the device that made them.
+ * Activations and their gradients overwrite; gradients of parameters accumulate (`+=`). Tensors are f32, row-major, one
+ * row per token unless said otherwise; widths are multiples of 4. Ranges and dispatches belong to their device.
  */
 
 import type { WireShape } from "../core/codec/codec.ts";
 import type { CodesSpec } from "../core/codec/scaled_codes.ts";
 import type { AttentionSizes } from "./attention_sizes.ts";
 
-/** A part of a device's memory. Offset and size are in bytes. */
+/** In bytes. */
 export interface BufferRange {
   readonly buffer: object;
   readonly offset: number;
@@ -27,13 +26,12 @@ export interface Dispatch {
 
 export interface DeviceBuffers {
   readonly largestBytes: number;
-  /** Zero-filled memory for `count` 4-byte values. */
+  /** Zero-filled, `count` 4-byte values. */
   storage(label: string, count: number): BufferRange;
-  /** Shared: the same label is the same memory. */
+  /** The same label is the same memory. */
   scratch(label: string, count: number): BufferRange;
-  /** Bytes of all storage so far, excluding scratch. */
+  /** Without scratch. */
   readonly storageBytes: number;
-  /** Writes `data` at the start of `range`. */
   upload(range: BufferRange, data: Float32Array | Uint32Array | Uint8Array): void;
 }
 
@@ -42,7 +40,7 @@ export interface LinearSizes {
   readonly rows: number;
   readonly inWidth: number;
   readonly outWidth: number;
-  /** Floats between two rows of y and of its gradient: y may be some columns of a matrix. @default outWidth */
+  /** Floats between rows of y and of its gradient. @default outWidth */
   readonly outStride?: number;
 }
 
@@ -51,7 +49,7 @@ export interface RowSizes {
   readonly width: number;
 }
 
-/** A wire's values and its bytes, a scale per row and codes of few bits (core/codec/scaled_codes.ts). */
+/** A scale per row and codes of few bits (core/codec/scaled_codes.ts). */
 export interface CodesOperands {
   readonly codes: CodesSpec;
   readonly shape: WireShape;
@@ -109,7 +107,7 @@ export interface StageOps {
     sizes: RowSizes & { epsilon: number },
     tensors: { input: BufferRange; gain: BufferRange; output: BufferRange; inverseRms: BufferRange },
   ): Dispatch;
-  /** Gradient of the input (added, or overwriting it) and of the gain. */
+  /** Gradients of the input (added or overwritten) and of the gain. */
   rmsNormBackward(sizes: RowSizes & { accumulate: boolean }, tensors: NormGradientTensors): Dispatch[];
   /** gateUp (rows, 2 width) to activated (rows, width). */
   swiglu(sizes: RowSizes, tensors: { gateUp: BufferRange; activated: BufferRange }): Dispatch;
@@ -126,17 +124,17 @@ export interface StageOps {
     sizes: RowSizes & { type: "silu" | "relu" },
     tensors: { input: BufferRange; gradient: BufferRange },
   ): Dispatch;
-  /** target's first `columns` columns += source's; with `pad`, target = source followed by zeros. */
+  /** The first `columns` columns of target += source's; with `pad`, target = source, then zeros. */
   prefix(
     sizes: { rows: number; columns: number; sourceWidth: number; targetWidth: number; pad: boolean },
     tensors: { source: BufferRange; target: BufferRange },
   ): Dispatch;
-  /** Rows of tokens whose ids begin at `firstId`, as many as `embedding` has; the others stay. */
+  /** Ids from `firstId`, as many as `embedding` has; rows of other tokens stay. */
   embed(
     sizes: EmbedSizes,
     tensors: { tokens: BufferRange; embedding: BufferRange; output: BufferRange },
   ): Dispatch;
-  /** `index` is the output of token_index.ts for the tokens. */
+  /** `index`: see token_index.ts. */
   embedBackward(
     sizes: EmbedSizes,
     tensors: { index: BufferRange; outputGradient: BufferRange; embeddingGradient: BufferRange },
@@ -153,7 +151,7 @@ export interface StageOps {
   ): Dispatch;
   attention(sizes: AttentionSizes, tensors: AttentionTensors): Dispatch;
   attentionBackward(sizes: AttentionSizes, tensors: AttentionGradientTensors): Dispatch[];
-  /** Between f32 values and their bfloat16 bytes, two values in a word. `count` is a multiple of 4. */
+  /** f32 and bfloat16, two values in a word. `count` is a multiple of 4. */
   bfloat16Encode(count: number, tensors: { values: BufferRange; bytes: BufferRange }): Dispatch;
   bfloat16Decode(count: number, tensors: { values: BufferRange; bytes: BufferRange }): Dispatch;
   codesEncode(operands: CodesEncodeOperands): Dispatch[];

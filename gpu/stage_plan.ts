@@ -1,7 +1,4 @@
-/**
- * What a stage takes on a device, and how it is built to fit: with all activations held, or else with its blocks
- * computed again in the backward.
- */
+/** What a stage takes on a device, and whether blocks are recomputed to fit. */
 
 import { parameterTable, type StageSpec } from "../core/model/spec.ts";
 import type { StageOptions } from "./compute.ts";
@@ -11,17 +8,17 @@ import { VectorTable } from "./vector_table.ts";
 export interface StageParts {
   readonly parameters: number;
   readonly gradients: number;
-  readonly optimizer: number; // its state
+  readonly optimizer: number; // state
   readonly work: number; // activations, their gradients, wires, logits, scratch
 }
 
 export interface StagePlan {
   readonly parameters: number; // values, with padding
   readonly bytes: number; // as far as it got if there is a problem
-  readonly parts: StageParts; // bytes
+  readonly parts: StageParts;
   readonly recomputes: boolean;
   readonly problem: Error | null; // it cannot be built on this device
-  readonly fits: boolean; // it can be built, within `memoryBytes`
+  readonly fits: boolean; // within `memoryBytes`
 }
 
 export async function planStage(spec: StageSpec, adapter: FitAdapter, options: StageOptions = {}): Promise<StagePlan> {

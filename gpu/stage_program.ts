@@ -1,6 +1,6 @@
 /**
- * A stage as one list of dispatches per direction: way in (embedding, or a codec's receiver), blocks, way out (head,
- * or a codec's sender). Everything a task will touch is allocated here, once.
+ * A stage as dispatches per direction: way in (embedding or a codec's receiver), blocks, way out (head or a codec's
+ * sender). All memory of a task is allocated here.
  */
 
 import { present } from "../core/assert.ts";
@@ -23,13 +23,13 @@ export interface WirePort {
 }
 
 export interface StageProgram {
-  readonly tokens: Lookup | null; // of the head, and of stages that keep something of each token
+  readonly tokens: Lookup | null; // of the head, and of stages with token side embeddings
   readonly wireIn: WirePort | null; // not at the head
   readonly wireOut: WirePort | null; // not at the tail
   readonly head: Head | null; // tail only
-  /** Input and blocks, from the uploads to the wire's values or the head's input. */
+  /** From the uploads to the wire's values or the head's input. */
   readonly trunk: readonly Dispatch[];
-  /** From dL/d(trunk output) to the stage's gradients, and to the read-back part of `wireIn.gradient`. */
+  /** From dL/d(trunk output) to the stage's gradients and the read-back part of `wireIn.gradient`. */
   readonly trunkBackward: readonly Dispatch[];
 }
 
@@ -93,10 +93,6 @@ interface BlocksOptions {
   readonly recomputes: boolean;
 }
 
-/**
- * The first block starts with embedded or received values; the last one ends with a sender, or plainly before the
- * head.
- */
 function buildBlocks(context: LayerContext, { embed, side, recomputes }: BlocksOptions): Blocks {
   const { spec: { wireIn, wireOut, firstLayer, layerCount }, buffers, rows, width } = context;
   const layers = Array.from({ length: layerCount }, (_, i): BlockTensors => {
@@ -138,8 +134,8 @@ function computedAgain(pieces: readonly Piece[]): Piece {
 interface BlockTensors {
   readonly layer: number;
   readonly hold: Hold;
-  readonly attended: BufferRange; // (rows, d), the output of the attention half
-  readonly output: BufferRange; // (rows, d), the output of the FFN half
+  readonly attended: BufferRange; // (rows, d), output of the attention half
+  readonly output: BufferRange; // (rows, d), output of the FFN half
 }
 
 function buildBlock(

@@ -1,7 +1,4 @@
-/**
- * A task's inputs to the device: tokens, targets, wires and gradients on wires. Inputs of the wrong kind or length
- * and ids outside the vocabulary are our bug; untrusted bytes were checked before.
- */
+/** Wrong kinds, lengths and ids are our bug; untrusted bytes were checked before. */
 
 import { assert, present } from "../core/assert.ts";
 import { roundingKey } from "../core/codec/rounding_key.ts";
@@ -36,14 +33,13 @@ export class StageUploads {
     if (tokens !== null) this.#ids("tokens", tokens.tokens, this.#given(input));
   }
 
-  /** What only a backward reads. */
   ofBackward(input: StageInput, { tokens, wireIn }: StageProgram): void {
     if (tokens !== null) this.#buffers.upload(tokens.index, tokenIndex(this.#given(input)));
     const key = wireIn?.gradient.key ?? null;
     if (key !== null && input.type === "wire") this.#buffers.upload(key, Uint32Array.of(roundingKey(input.wire)));
   }
 
-  /** Null where tokens do not cross with the wire. */
+  /** Null: no tokens cross with the wire. */
   ids(input: StageInput): Uint32Array | null {
     if (input.type === "tokens") return input.tokens;
     const { input: wire } = this.#wires;

@@ -1,6 +1,6 @@
 /**
- * An optimizer's update of a stage's vectors: built once, then repeated; a step uploads a few numbers. It reads and
- * clears the accumulated gradient, and changes no parameter outside the ranges that its state covers.
+ * An optimizer's update, built once. It reads and clears the accumulated gradient, and changes only parameters that its
+ * state covers.
  */
 
 import type { ParameterTable } from "../core/model/spec.ts";
@@ -8,7 +8,6 @@ import type { StepOptions } from "./compute.ts";
 import type { DeviceVectors } from "./device_vector.ts";
 import type { BufferRange, Dispatch } from "./stage_ops.ts";
 
-/** What an update works on. */
 export interface VectorParts {
   readonly table: ParameterTable;
   readonly vectors: DeviceVectors;
@@ -21,7 +20,7 @@ export interface Upload {
 
 export interface Update {
   readonly dispatches: readonly Dispatch[];
-  /** For the `steps`-th step, counted from 1. */
+  /** `steps` counts from 1. */
   uploads(options: StepOptions, steps: number): readonly Upload[];
 }
 

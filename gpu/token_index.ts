@@ -1,9 +1,6 @@
-/**
- * The positions of each token id in a microbatch, sorted by id, so that the embedding's gradient is an ordered sum
- * per row of the table, without atomics.
- */
+/** The positions of each token id, so that the embedding's gradient is an ordered sum per row, without atomics. */
 
-/** count, ids (n), starts (n + 1), positions (n), where n is the number of tokens and `count` the number of distinct ids. */
+/** count of distinct ids, ids (n), starts (n + 1), positions (n); n tokens. */
 export function tokenIndex(tokens: Uint32Array): Uint32Array {
   const n = tokens.length;
   const index = new Uint32Array(tokenIndexLength(n));

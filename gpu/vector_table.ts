@@ -1,7 +1,4 @@
-/**
- * The flat vectors of a stage that callers may load and read, and their lengths: parameters and optimizer state.
- * Wrong names and lengths are our bug.
- */
+/** A stage's flat vectors for callers. Wrong names and lengths are our bug. */
 
 import { assert, present } from "../core/assert.ts";
 import type { ParameterTable } from "../core/model/spec.ts";

@@ -1,7 +1,6 @@
 /**
  * The thread that owns a device: Deno's WebGPU waits block, so compute must not share a thread with the network.
- *
- * Performs requests one at a time in the order they came; an exception becomes a `failed` response.
+ * Requests run in order; an exception becomes a `failed` response.
  */
 
 import { present, unreachable } from "../core/assert.ts";
@@ -16,7 +15,7 @@ let device: ComputeDevice | null = null;
 const stages = new Map<number, StageCompute>();
 let previous: Promise<void> = Promise.resolve();
 
-const starting = new Map<number, PromiseWithResolvers<void>>(); // orders of helpers by id
+const starting = new Map<number, PromiseWithResolvers<void>>(); // by id
 let orders = 0;
 
 self.onmessage = ({ data }: MessageEvent<ComputeRequest>) => {

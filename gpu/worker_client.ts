@@ -1,8 +1,6 @@
 /**
- * The near end of a compute worker: `StageCompute` over messages.
- *
- * A call that fails in the worker rejects with the worker's text; a worker that stops rejects all calls, now and
- * later. Arguments are copied, so callers keep their arrays.
+ * `StageCompute` over messages to a compute worker. A call that fails there rejects with its text; a worker that stops
+ * rejects all calls, now and later. Arguments are copied.
  */
 
 import { unreachable } from "../core/assert.ts";
@@ -33,7 +31,7 @@ import type {
 import { ownedCopy, type StageArguments } from "./worker_protocol.ts";
 import { type StageLink, WorkerStage } from "./worker_stage.ts";
 
-/** `kind` is the name of the error in the worker, e.g. `NoAdapterError` or `GpuFailure`. */
+/** `kind`: the error's name in the worker, e.g. `GpuFailure`. */
 export class ComputeError extends Error {
   override name = "ComputeError";
   readonly kind: string;
@@ -44,15 +42,14 @@ export class ComputeError extends Error {
   }
 }
 
-/** Of all calls after the worker ended by itself. */
+/** For all calls after the worker ended by itself. */
 const workerCrashed = "WorkerCrashed";
 
-/** Of a call that its owner has waited for long enough. */
 export const deviceSilent = "DeviceSilent";
 
 const lossKinds = [DeviceLostError.name, ThreadError.name, workerCrashed, deviceSilent];
 
-/** Everything on the device is gone and nothing else is wrong, so the same work may succeed on a new one. */
+/** The same work may succeed on a new device. */
 export function isDeviceLoss(error: unknown): error is Error {
   if (error instanceof DeviceLostError || error instanceof ThreadError) return true;
   return error instanceof ComputeError && lossKinds.includes(error.kind);
@@ -70,22 +67,21 @@ const tooLargeErrors = [TooLargeError, TooLittleMemoryError, OutOfMemoryError];
 
 export interface ComputeWorker {
   readonly adapter: AdapterDescription;
-  readonly threads: number | null; // of each stage; null: the device is not the processor
-  readonly reason: string | null; // why `auto` chose this device
-  /** Stages share the device and its compiled shaders. */
+  readonly threads: number | null; // per stage; null: not the processor
+  readonly reason: string | null; // of `auto`
   openStage(spec: StageSpec, options?: StageOptions): Promise<StageCompute>;
   /** Null: the processor has no limits but memory. */
   inspect(): Promise<DeviceFacts | null>;
   measureGemm(request: GemmRequest): Promise<GemmSpeed>;
   measureAttention(request: AttentionRequest): Promise<BatchSpeed>;
   measureAdapter(budgetMs: number): Promise<AdapterSpeed>;
-  /** The fastest settings of its matrix products. Null of devices whose kernels have none. */
+  /** Null: the kernels have no settings. */
   tune(request: TuneRequest): Promise<GemmTuning | null>;
   checkOperations(specs: readonly StageSpec[]): Promise<OperationCheck>;
   /**
-   * Lets calls in flight finish and refuses later ones: the way out for a process that is about to exit. Measured on llvmpipe:
-   * of 112 processes that terminated the worker or destroyed its device just before exit 12 ended with a segmentation fault in
-   * the driver, of 112 that left it at rest none did.
+   * Lets calls in flight finish and refuses later ones, before the process exits. On llvmpipe, 12 of 112 processes that
+   * terminated the worker or destroyed its device just before exit crashed in the driver, and none of 112 that left it
+   * idle.
    */
   finish(): Promise<void>;
   close(): void;
@@ -127,14 +123,14 @@ export async function openComputeWorker(
       close: () => link.stop("the compute worker was closed"),
     };
   } catch (error) {
-    await link.finish(); // at rest, not ended: the process is probably about to exit, see `finish`
+    await link.finish(); // the process is probably about to exit: see `finish`
     throw error;
   }
 }
 
-const restMs = 3_000; // a device that hangs is not waited for longer
+const restMs = 3_000; // a hanging device is not waited for longer
 
-/** A bundle is JavaScript and has its worker beside it, as a checkout has the TypeScript. */
+/** A bundle has its worker as JavaScript beside it. */
 function workerUrl(): URL {
   return import.meta.url.endsWith(".js")
     ? new URL("./worker.js", import.meta.url)
@@ -146,7 +142,7 @@ type Unnumbered<T> = T extends { id: number } ? Omit<T, "id"> : never;
 type OpenedDevice = Pick<ComputeWorker, "adapter" | "threads" | "reason">;
 
 class WorkerLink implements StageLink {
-  /** WebGPU needs no right of Deno's, so the thread that computes on strangers' bytes gets none. */
+  /** WebGPU needs no permission, so the thread that computes on strangers' bytes gets none. */
   readonly #worker = new Worker(workerUrl(), { type: "module", name: "compute", deno: { permissions: "none" } });
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
   readonly #helpers = new HelperThreads();
@@ -184,7 +180,6 @@ class WorkerLink implements StageLink {
     return this.#request({ type: "inspect" }) as Promise<DeviceFacts | null>;
   }
 
-  /** What the worker answers to the request of this type. */
   measure(
     request: Extract<Unnumbered<ComputeRequest>, { type: `measure${string}` | "tune" | "checkOperations" }>,
   ): Promise<unknown> {
@@ -194,7 +189,7 @@ class WorkerLink implements StageLink {
   async finish(): Promise<void> {
     if (this.#stopped !== null) return;
     const rested = this.#request({ type: "rest" }).catch(() => {
-      // it has stopped meanwhile: nothing is left to wait for
+      // it has stopped meanwhile
     });
     this.#isFinishing = true;
     const late = Promise.withResolvers<void>();
@@ -206,7 +201,7 @@ class WorkerLink implements StageLink {
   stop(reason: string, kind = "WorkerStopped"): void {
     if (this.#stopped !== null) return;
     this.#stopped = new ComputeError(kind, reason);
-    this.#helpers.close(); // first, as a worker that waits for them does not notice that it is ended
+    this.#helpers.close(); // first: a worker that waits for them does not notice its end
     this.#worker.terminate();
     for (const { reject } of this.#waiting.values()) reject(this.#stopped);
     this.#waiting.clear();

@@ -1,4 +1,4 @@
-/** The messages between a compute worker and the thread that opened it: both are our code, so nothing is validated. */
+/** Messages between a compute worker and its owner. Both are our code, so nothing is validated. */
 
 import type { StageSpec } from "../core/model/spec.ts";
 import type { AdapterDescription, StageCompute, StageOptions } from "./compute.ts";
@@ -8,15 +8,15 @@ import type { GemmRequest } from "./speed/gemm_speed.ts";
 import type { TunedGemms } from "./webgpu/tuning/tuned.ts";
 import type { TuneRequest } from "./webgpu/tuning/tune_gemm.ts";
 
-/** `webgpu` is any adapter, `gpu` a real one, `software` one that runs on the processor; what `auto` takes: devices.ts. */
+/** `webgpu` is any adapter, `gpu` a real one, `software` one on the processor; `auto`: see devices.ts. */
 export const deviceChoices = ["auto", "gpu", "cpu", "software", "webgpu"] as const;
 export type DeviceChoice = typeof deviceChoices[number];
 
 export interface DeviceRequest {
   readonly device: DeviceChoice;
-  readonly isShared: boolean; // several nodes compute on this machine, so CPU time counts, not the clock
-  readonly threads: number; // of the processor, if it is the device
-  readonly tuned: TunedGemms; // what was measured on this machine before
+  readonly isShared: boolean; // with other nodes: CPU time counts, not the clock
+  readonly threads: number; // of the processor
+  readonly tuned: TunedGemms; // on this machine
 }
 
 export type StageMethod = Exclude<keyof StageCompute, "spec" | "adapter" | "close">;
@@ -40,14 +40,14 @@ export type ComputeRequest =
     readonly arguments: StageArguments<StageMethod>;
   }
   | { readonly type: "closeStage"; readonly id: number; readonly stage: number }
-  | { readonly type: "inspect"; readonly id: number } // DeviceFacts, or null where there are none
+  | { readonly type: "inspect"; readonly id: number } // DeviceFacts or null
   | ({ readonly type: "measureGemm"; readonly id: number } & GemmRequest) // GemmSpeed
   | ({ readonly type: "measureAttention"; readonly id: number } & AttentionRequest) // BatchSpeed
   | { readonly type: "measureAdapter"; readonly id: number; readonly budgetMs: number } // AdapterSpeed
   | ({ readonly type: "tune"; readonly id: number } & TuneRequest) // GemmTuning, or null
   | { readonly type: "checkOperations"; readonly id: number; readonly specs: readonly StageSpec[] } // OperationCheck
-  | { readonly type: "rest"; readonly id: number } // answered when everything before it is done
-  /** Answers `startHelpers`, out of turn: the request that needs them waits. Problem null: they are ready. */
+  | { readonly type: "rest"; readonly id: number } // answered when all before it is done
+  /** Out of turn, because a request waits for them. Problem null: they are ready. */
   | { readonly type: "helpersStarted"; readonly id: number; readonly problem: string | null };
 
 export type ComputeResponse =
@@ -55,15 +55,15 @@ export type ComputeResponse =
     readonly type: "deviceOpened";
     readonly id: number;
     readonly adapter: AdapterDescription;
-    readonly threads: number | null; // null: the device is not the processor
+    readonly threads: number | null; // null: not the processor
     readonly reason: string | null;
   }
-  | { readonly type: "finished"; readonly id: number; readonly result: unknown } // of the request with this id
+  | { readonly type: "finished"; readonly id: number; readonly result: unknown } // of this request
   | { readonly type: "failed"; readonly id: number; readonly name: string; readonly message: string }
-  /** A worker has no right to start threads, so its owner does. The id is of this order. */
+  /** A worker may not start threads. The id is this order's. */
   | { readonly type: "startHelpers"; readonly id: number; readonly order: HelperOrder };
 
-/** Plain data in which every typed array has a buffer of its own, which is put on the `transfer` list. */
+/** Typed arrays get their own buffers, on the `transfer` list. */
 export function ownedCopy<T>(value: T, transfer: ArrayBuffer[]): T {
   if (value instanceof Float32Array || value instanceof Uint32Array || value instanceof Uint8Array) {
     const copy = value.slice();

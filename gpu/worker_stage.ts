@@ -1,8 +1,6 @@
 /**
- * A stage in a compute worker as its callers see it: each method is a message.
- *
- * Whole vectors travel in parts, so that the caller's thread is never busy for long and neither side holds a second
- * copy.
+ * Each method is a message. Whole vectors travel in parts, so that the caller's thread stays free and neither side
+ * holds a second copy.
  */
 
 import type { StageSpec } from "../core/model/spec.ts";
@@ -17,7 +15,7 @@ export interface StageLink {
   closeStage(stage: number): Promise<void>;
 }
 
-const partFloats = 2 ** 20; // 4 MiB: copied in 2 ms, and as much as one read-back of the device
+const partFloats = 2 ** 20; // 4 MiB: copied in 2 ms, one read-back of the device
 
 export class WorkerStage implements StageCompute {
   readonly spec: StageSpec;
@@ -111,7 +109,7 @@ export class WorkerStage implements StageCompute {
 
   close(): void {
     this.#link.closeStage(this.#stage).catch(() => {
-      // Nothing is lost: a worker that stopped meanwhile has freed the stage with everything else.
+      // A stopped worker has freed the stage.
     });
   }
 

@@ -1,11 +1,10 @@
 /**
- * How blobs are named, so that a large one can be checked piece by piece.
+ * How blobs are named, so that a large one can be checked piece by piece. A name also fixes the number of bytes.
  *
- * A blob is cut into leaves of 1 MiB. With one leaf, the name is the SHA-256 of the bytes, as any tool prints it. With more,
- * the name is SHA-512/256("iota-tree-1" || total bytes, u64 little-endian || SHA-256 of each leaf). The root needs a
- * different function: with SHA-256, those few bytes stored as a blob would have the same name as the large blob that they
- * describe. Owns: the rule and its four forms (whole, in turns, streaming, from leaves). Invariants: a name fixes the number
- * of bytes; chunking does not affect the name. Out of scope: limits and handling a wrong name (blobs.ts).
+ * A blob is cut into leaves of 1 MiB. With one leaf, the name is the SHA-256 of the bytes, as any tool prints it. With
+ * more, it is SHA-512/256("iota-tree-1" || total bytes, u64 little-endian || SHA-256 of each leaf). The root needs a
+ * different function: with SHA-256, those few bytes stored as a blob would have the same name as the large blob that
+ * they describe.
  */
 
 import { createHash, type Hash as Digest } from "node:crypto";
@@ -20,7 +19,6 @@ const domain = new TextEncoder().encode("iota-tree-1");
 /** An empty blob has one empty leaf. */
 export const leafCount = (bytes: number): number => Math.max(1, Math.ceil(bytes / leafBytes));
 
-/** The range of a leaf in a blob of this many bytes. */
 export function leafRange(leaf: number, bytes: number): { start: number; end: number } {
   return { start: leaf * leafBytes, end: Math.min(bytes, (leaf + 1) * leafBytes) };
 }
@@ -35,7 +33,7 @@ export function refOf(bytes: Uint8Array): BlobRef {
 
 const leavesOfTurn = 4; // 2.5 ms each on a slow machine
 
-/** The same for bytes of any length, on a thread that keeps serving links. */
+/** As `refOf`, while the thread keeps serving links. */
 export async function nameOf(bytes: Uint8Array): Promise<BlobRef> {
   const digest = new TreeDigest();
   await inTurns({ total: bytes.length, unit: leavesOfTurn * leafBytes }, (start, end) => {
@@ -55,7 +53,6 @@ export function leafHashesOf(bytes: Uint8Array): BlobHash[] {
   });
 }
 
-/** The name of a blob of this many bytes with these leaves. */
 export function rootOf(leaves: readonly BlobHash[], bytes: number): BlobHash {
   assert(leaves.length === leafCount(bytes), "A blob's leaves must cover its bytes");
   if (leaves.length === 1) return leaves[0]!;
@@ -64,12 +61,11 @@ export function rootOf(leaves: readonly BlobHash[], bytes: number): BlobHash {
   return blobHash(createHash("sha512-256").update(domain).update(size).update(encodeLeaves(leaves)).digest("hex"));
 }
 
-/** Whether these are the blob's leaves. Its name and size suffice to prove it, whoever sent them. */
+/** The name and size of a blob suffice to prove its leaves, whoever sent them. */
 export function areLeavesOf(leaves: readonly BlobHash[], ref: BlobRef): boolean {
   return leaves.length === leafCount(ref.bytes) && rootOf(leaves, ref.bytes) === ref.hash;
 }
 
-/** Names bytes that arrive in chunks of any size. */
 export class TreeDigest {
   readonly #leaves: BlobHash[] = [];
   #leaf: Digest = createHash("sha256");
@@ -90,7 +86,7 @@ export class TreeDigest {
     }
   }
 
-  /** Finishes; call once. */
+  /** Call once. */
   finish(): { ref: BlobRef; leaves: readonly BlobHash[] } {
     this.#closeLeaf();
     return { ref: { hash: rootOf(this.#leaves, this.#bytes), bytes: this.#bytes }, leaves: this.#leaves };
@@ -102,14 +98,13 @@ export class TreeDigest {
   }
 }
 
-/** A leaf list as stored and sent: 32 bytes per leaf. */
 export function encodeLeaves(leaves: readonly BlobHash[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(digestBytes * leaves.length);
   leaves.forEach((leaf, index) => bytes.subarray(digestBytes * index).setFromHex(leaf));
   return bytes;
 }
 
-/** Parses the list; null unless it is the blob's. */
+/** Null: not this blob's leaves. */
 export function decodeLeaves(bytes: Uint8Array, ref: BlobRef): readonly BlobHash[] | null {
   if (bytes.length !== digestBytes * leafCount(ref.bytes)) return null;
   const leaves = Array.from(

@@ -1,26 +1,16 @@
-/**
- * The HTTP side of the orchestrator's port: `/healthz`, blobs, and pages about the run such as `/status`.
- *
- * Owns: combining the routes, and the answers for unknown paths and failures. Everything is a function from Request to
- * Response, so tests need no socket. Out of scope: the content of the pages (injected).
- */
+/** The HTTP side of the orchestrator's port: `/healthz`, blobs, and pages about the run such as `/status`. */
 
 import { Hono } from "hono";
 import { blobRoutes, type BlobRoutesOptions } from "./blobs/blob_routes.ts";
 
-/**
- * A page about the run, for people and programs; anybody may request it. `origin` is the requesting address's
- * (`originOf`).
- */
+/** Anybody may request it. `origin` is the requesting address's (`originOf`). */
 export type HubPage = (request: Request, origin: string) => Response | Promise<Response>;
 
 export interface ApiOptions {
   readonly blobs: BlobRoutesOptions;
-  /** By path: "/status". */
   readonly pages: Readonly<Record<string, HubPage>>;
-  /** Actions on request, by path: "/api/v1/admin". Each page reads the body and checks the sender. */
+  /** By path: "/api/v1/admin". Each page reads the body and checks the sender. */
   readonly posts?: Readonly<Record<string, HubPage>>;
-  /** A request failed in a way that no route handles. */
   readonly onError: (error: Error) => void;
 }
 

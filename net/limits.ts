@@ -1,8 +1,7 @@
 /**
- * Every bound of the network layer, in one place.
+ * Every bound of the network layer; a run's `limits` (core/config) sets some of them.
  *
- * Owns: the limits that a run does not configure, with the reason for each number. A run's `limits` (core/config) sets the
- * rest. Invariant: `ackEveryBytes` is below `windowBytes`, or two sides could wait for each other's acknowledgement.
+ * `ackEveryBytes` is below `windowBytes`, or two sides could wait for each other's acknowledgement.
  */
 
 import { assert } from "../core/assert.ts";
@@ -11,50 +10,50 @@ import { largestNodeHeader } from "./node_header.ts";
 
 export interface NetLimits {
   readonly frameBytes: number; // one message on the wire
-  readonly headerBytes: number; // its msgpack header
+  readonly headerBytes: number;
   readonly headerDepth: number; // nesting of the header; `welcome` needs 4
-  readonly nodeHeaderBytes: number; // for a header from a node to the orchestrator; nodes' messages are small
+  readonly nodeHeaderBytes: number; // from a node to the orchestrator; nodes' messages are small
   readonly nodeHeaderValues: number; // in such a header, including keys
-  readonly segments: number; // raw tensors in one message
+  readonly segments: number;
   readonly outboxBytes: number; // kept for retransmission to one peer; more ends the session
 
-  readonly windowBytes: number; // sent and not yet acknowledged
-  readonly ackEveryBytes: number; // received before an acknowledgement is due
+  readonly windowBytes: number; // not yet acknowledged
+  readonly ackEveryBytes: number; // received before an acknowledgement is sent
   readonly ackEveryMessages: number;
   readonly helloBytes: number; // a frame before the hello is complete
   readonly helloMs: number; // from the connection to the signed hello
   readonly heartbeatMs: number; // an empty frame in each direction
   readonly silentHeartbeats: number; // then the link counts as dead
   readonly damagedLinks: number; // in a row without a message in between, then the session ends
-  readonly sessionKeepMs: number; // how long a session without a link is kept
+  readonly sessionKeepMs: number; // without a link
   readonly ticketMs: number; // how long a signed hello saves later ones the signature
-  readonly peers: number; // sessions of one orchestrator
+  readonly peers: number;
   readonly pendingHellos: number; // connections without a verified hello
   readonly strangers: number; // unauthenticated connections of any kind: half-open, idle, waiting for a hello
   readonly crowdedMs: number; // how long a stranger may stay while others of its origin wait for room
   readonly strangerReads: number; // pieces in which a hello may arrive
-  readonly requestHeadBytes: number; // of HTTP
+  readonly requestHeadBytes: number;
   readonly requestsAtOnce: number; // unanswered requests on one HTTP connection
-  readonly refusalReportMs: number; // between warnings about refused strangers
-  readonly failedSignaturesPerSecond: number; // failed checks per origin; a check takes 1.2 ms
+  readonly refusalReportMs: number;
+  readonly failedSignaturesPerSecond: number; // per origin; a check takes 1.2 ms
   readonly deafCheckMs: number; // without a new connection before the port dials itself
   readonly nonces: number; // of one node's HTTP requests, remembered against replay
   readonly clockSkewMs: number; // of signed HTTP requests; the hello does not depend on clocks
   readonly blobBytes: number;
   readonly uploads: number; // unfinished, of all nodes; also the most in progress at once
   readonly uploadsOfNode: number;
-  readonly uploadBytes: number; // of all unfinished uploads
+  readonly uploadBytes: number;
   readonly uploadBytesOfNode: number;
   readonly uploadKeepMs: number; // how long an idle unfinished upload is kept
-  readonly uploadSilenceMs: number; // how long an upload in progress may be silent
+  readonly uploadSilenceMs: number; // of an upload in progress
   readonly peerRequestsPerSecond: number; // that a node answers for other nodes
   readonly passMs: number; // how long a newcomer may copy its stage from peers
-  readonly passes: number; // verified passes that a peer remembers
+  readonly passes: number;
 }
 
 const mebibyte = 1024 * 1024;
 
-/** A node's initial limits: ceilings, lowered to the run's numbers by the orchestrator's answer to its hello. */
+/** A node's ceilings; the orchestrator's answer to its hello lowers them to the run's numbers. */
 export const defaultNetLimits: NetLimits = {
   frameBytes: 256 * mebibyte,
   headerBytes: 16 * mebibyte,
@@ -74,7 +73,7 @@ export const defaultNetLimits: NetLimits = {
   sessionKeepMs: 120_000,
   ticketMs: 7 * 24 * 3_600_000, // as long as TLS 1.3 allows; a node signs again after half of it
   peers: 16_384,
-  pendingHellos: 1024, // 5,000 returning nodes that sign dial 1.2 times each, with a limit of 256 2.2 times; 1.2 s of work
+  pendingHellos: 1024, // 5,000 returning nodes that sign dial 1.2 times each, with a limit of 256 2.2 times
   strangers: 4096,
   crowdedMs: 2_500, // twice what the hellos of a full table take
   strangerReads: 64, // an honest hello arrives in one to three
@@ -97,7 +96,6 @@ export const defaultNetLimits: NetLimits = {
   passes: 256, // newcomers of one stage
 };
 
-/** The limits of a run's orchestrator. */
 export function netLimits(config: RunConfig): NetLimits {
   const { limits } = config;
   const { bytes: nodeHeaderBytes, values: nodeHeaderValues } = largestNodeHeader(config);

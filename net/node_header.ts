@@ -1,9 +1,9 @@
 /**
  * The largest header that an honest node of a run sends; the orchestrator reads no larger one.
  *
- * Owns: the bound, derived from message.ts. Three messages grow with the run: a payload's slices (`payloadCommitted`),
- * the tasks in a gradient (`join`), the losses of a microbatch (`taskDone`); everything else is a few numbers and a
- * sentence. The bound is doubled: too tight a bound loses honest work, and twice the bound costs only a millisecond.
+ * Three messages grow with the run: a payload's slices (`payloadCommitted`), the tasks in a gradient (`join`), the
+ * losses of a microbatch (`taskDone`). The bound is doubled: too tight a bound loses honest work, and twice the bound
+ * costs only a millisecond.
  */
 
 import type { RunConfig } from "../core/config/config.ts";
@@ -13,7 +13,7 @@ import { mostSlicesOf } from "../core/update/butterfly.ts";
 
 export interface HeaderBound {
   readonly bytes: number;
-  readonly values: number; // of MessagePack: scalars, lists, maps and keys
+  readonly values: number;
 }
 
 const plainBytes = 8 * 1024; // a sentence of 1,024 characters, three bytes each, and names

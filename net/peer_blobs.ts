@@ -1,10 +1,6 @@
 /**
- * What a reachable node serves to other nodes: the newest vectors of its stage, read only.
- *
- * Owns: the read-only blob routes, a limit on requests per second, replacing one round's blobs with the
- * next. Out of scope: storage (injected), storing for others, sockets. Requests must be signed for this node and show
- * the orchestrator's pass for the blob (peer_pass.ts). Invariants: a request over the limit costs no signature check, and an
- * unsigned one does not count against other nodes; nothing is served until an orchestrator is trusted.
+ * What a reachable node serves to other nodes, by signed requests with a pass (peer_pass.ts): the newest vectors of its
+ * stage. A request over the limit costs no signature check.
  */
 
 import { Hono } from "hono";
@@ -19,7 +15,7 @@ import { RequestGate } from "./auth/request_auth.ts";
 import type { Timers } from "./timers.ts";
 
 export interface PeerBlobsOptions {
-  readonly self: NodeId; // the receiver that requests must be signed for
+  readonly self: NodeId;
   readonly store: MemoryBlobs; // used only by this server
   readonly verify: Verify;
   readonly limits: NetLimits;
@@ -60,7 +56,6 @@ export class PeerBlobs {
     return this.#app.fetch(request, { trust });
   }
 
-  /** From now on only this orchestrator's passes are valid. */
   trust(issuer: PassIssuer): void {
     this.#passes.trust(issuer);
   }
@@ -77,7 +72,6 @@ export class PeerBlobs {
   }
 }
 
-/** A bucket of one second's requests, refilled at a constant rate. */
 class RequestRate {
   readonly #perSecond: number;
   readonly #timers: Timers;

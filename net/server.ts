@@ -1,9 +1,6 @@
 /**
- * One port for everything: WebSockets for the orchestrator, HTTP for blobs, status and dashboard.
- *
- * Owns: the listening socket, including reopening it, and the upgrade. Out of scope: sessions (hub.ts), routes
- * (hub_http.ts), limits on strangers (door.ts). Invariants: a message larger than `frameBytes` closes its connection
- * before it is assembled; problems with the port are reported at most once a minute per kind.
+ * One port for everything: WebSockets for the orchestrator, HTTP for blobs, status and dashboard. A message larger than
+ * `frameBytes` closes its connection before it is assembled.
  */
 
 import { plural } from "../core/plural.ts";
@@ -23,17 +20,16 @@ import type { Wire, WireHandler } from "./links/wire.ts";
 
 export interface ListenOptions {
   readonly host: string;
-  readonly port: number; // 0: any free port
+  readonly port: number;
   readonly limits: NetLimits;
-  /** The limit on this process's open files and sockets, if known. */
+  /** The limit on open files and sockets, if known. */
   readonly descriptors?: number | null;
   readonly accept: (wire: Wire) => WireHandler;
   /**
-   * `trust` marks the request as an authenticated node's: its connection is not a stranger's until it is answered. `origin` is of
-   * its address (`originOf`).
+   * `trust` marks the request as an authenticated node's, so that its connection is not a stranger's until it is
+   * answered. `origin` is its address's (`originOf`).
    */
   readonly fetch: (request: Request, trust: () => void, origin: string) => Response | Promise<Response>;
-  /** A problem with the port, for a person. */
   readonly onNotice?: (text: string) => void;
   readonly timers?: Timers;
   /** PEM texts; without them the port speaks plain HTTP, for loopback or behind a proxy. */
@@ -179,14 +175,14 @@ interface Keeper {
 
 interface Bounds {
   readonly mostConnections: number;
-  readonly mostTurnedAway: number; // beside these
+  readonly mostTurnedAway: number;
   readonly mostOpen: number; // of any kind, including those being closed; above it no others are accepted for a moment
   readonly backlog: number;
 }
 
 /**
- * Part of the descriptors is reserved for files, for waiting clients (which connect all at once and leave one by one),
- * and for connections waiting to be told that there is no room.
+ * Reserves descriptors for files, for waiting clients (which connect all at once and leave one by one), and for
+ * connections waiting to be told that there is no room.
  */
 function boundsOf({ descriptors = null }: ListenOptions): Bounds {
   if (descriptors === null) {
@@ -203,7 +199,7 @@ function boundsOf({ descriptors = null }: ListenOptions): Bounds {
 
 const mostToldBusy = 64;
 const largestReserve = 2048;
-const longestBacklog = 511; // the runtime's own choice
+const longestBacklog = 511;
 
 function bind(server: Server, { host, port, backlog }: ListenOptions & { backlog: number }): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -216,7 +212,6 @@ function bind(server: Server, { host, port, backlog }: ListenOptions & { backlog
   });
 }
 
-/** Why a port cannot be opened, and what to change. */
 export class ListenError extends Error {
   override name = "ListenError";
   readonly next: string;

@@ -1,8 +1,6 @@
 /**
- * The network layer's clock and random numbers, injected so that tests control both.
- *
- * Owns: the two interfaces and their real implementations. Invariant: no other file under net reads a clock or draws
- * random numbers.
+ * The network layer's clock and random numbers, injected so that tests control both: no other file under net reads a
+ * clock or draws random numbers.
  */
 
 export type Cancel = () => void;
@@ -12,13 +10,11 @@ export interface Timers {
   nowMs(): number;
   /** Monotonic; only differences are meaningful. */
   steadyMs(): number;
-  /** Calls back once. */
   after(delayMs: number, callback: () => void): Cancel;
 }
 
 export interface Random {
   bytes(count: number): Uint8Array;
-  /** In [0, 1). */
   unit(): number;
 }
 
@@ -36,7 +32,7 @@ export const systemRandom: Random = {
   unit: () => Math.random(),
 };
 
-/** Calls back repeatedly; the next wait starts when the callback has returned. */
+/** The next wait starts when the callback has returned. */
 export function every(timers: Timers, periodMs: number, callback: () => void): Cancel {
   let cancel = timers.after(periodMs, fire);
   let stopped = false;

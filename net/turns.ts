@@ -1,26 +1,22 @@
 /**
- * Long work on a thread that also serves links, in turns too short to delay anything.
+ * Long work on a thread that also serves links, in turns of at most about 10 ms on a slow machine.
  *
- * Owns: splitting the work, and one queue of turns for the whole thread: however many jobs run at once, sockets and
- * timers are served between any two turns. Out of scope: the work itself. Callers choose a unit of at most about 10 ms
- * on a slow machine; work of a single unit is done at once, without a turn. The pause is a timer rather than an
- * immediate, because immediates run one after another before Deno polls its sockets (measured: an echo took 247 ms
- * between immediates of 4 ms, 12 ms between timers).
+ * The thread has one queue of turns. The pause is a timer, because immediates run one after another before Deno polls
+ * its sockets (measured: an echo took 247 ms between immediates of 4 ms, 12 ms between timers).
  */
 
 import type { LongWork } from "../core/long_work.ts";
 
 export interface Work {
   readonly total: number;
-  readonly unit: number; // done in one turn
-  /** Called with the progress after each turn. */
+  readonly unit: number;
   readonly onProgress?: (done: number) => void;
 }
 
 let queue: Promise<void> = Promise.resolve();
 let waiting = 0;
 
-/** Resolves after all due events have been served, and after earlier callers. */
+/** Resolves after all pending events have been served, and after earlier callers. */
 export function nextTurn(): Promise<void> {
   waiting += 1;
   queue = queue.then(() => new Promise((resolve) => setTimeout(resolve, 0))).then(() => void (waiting -= 1));
@@ -30,7 +26,7 @@ export function nextTurn(): Promise<void> {
 /** Jobs that pause between two of their turns; virtual time must not advance meanwhile. */
 export const turnsWaiting = (): number => waiting;
 
-/** Calls `body` for [start, end) of each unit, in order. */
+/** [start, end) of each unit, in order; work of a single unit takes no turn. */
 export async function inTurns(
   { total, unit, onProgress }: Work,
   body: (start: number, end: number) => void,
@@ -43,7 +39,6 @@ export async function inTurns(
   }
 }
 
-/** Runs core's long work to its end, one turn per part. */
 export async function workInTurns<Result>(work: LongWork<Result>): Promise<Result> {
   for (;;) {
     const step = work.next();
@@ -52,7 +47,6 @@ export async function workInTurns<Result>(work: LongWork<Result>): Promise<Resul
   }
 }
 
-/** The bytes, piece by piece, with a turn between pieces. */
 export async function* piecesInTurns(bytes: Uint8Array, pieceBytes: number): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += pieceBytes) {
     if (start > 0) await nextTurn();

@@ -1,7 +1,4 @@
-/**
- * The decision after a read: what prevents a call, when the next one is due, and the call if it is due. The state
- * gets the status, for people, and the block of the next read.
- */
+/** The decision after a read: what prevents a call, when the next is due, and the call itself. */
 
 import { plural } from "../../core/plural.ts";
 import type { EpochState, Metagraph, Neuron, Refusal, SubnetParameters } from "../chain.ts";
@@ -39,7 +36,7 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
   if (state.attempt !== null) return stand(state, "waiting", "waiting to learn whether the last call landed", null);
 
   const seen = standingRefusal(view, own, state.options);
-  // Obstacles that reads can see also end visibly; a hold is only for refusals that only the chain can know.
+  // A hold is only for refusals that only the chain can know; others end visibly.
   const isHeld = state.hold !== null && window.landingBlock < state.hold.untilBlock &&
     seen?.name !== state.hold.refusal.name;
   if (!isHeld) state.hold = null;
@@ -49,7 +46,7 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
     return standRefused(state, refusal, state.hold?.untilBlock ?? window.endBlock);
   }
   const isStale = headBlock - view.metagraph.block > staleLookBlocks;
-  if (isStale) return []; // the view is too old to act on: the next head causes another read
+  if (isStale) return [];
   const context: SendContext = { epoch, window, parameters: view.parameters, seenBlock: view.metagraph.block };
   const reveal = state.passages.find((passage) => isRevealDue(passage, { view, window }));
   if (reveal !== undefined) {
@@ -62,14 +59,13 @@ export function decide(state: DutyState, view: ChainView, own: Neuron): DutyEffe
   return stand(state, wait.level, wait.words, wait.atBlock);
 }
 
-/** The chain drops a commit whose epoch it considers over, for example after a tempo change; its reveal would be refused. */
+/** The chain drops a commit whose epoch is over, after a tempo change for example, and refuses its reveal. */
 function isRevealDue(passage: Passage, { view, window }: { view: ChainView; window: SendWindow }): boolean {
   const { mode, isRevealSent, revealEpoch, revealAfterBlock } = passage;
   return view.parameters.isCommitReveal && mode === "salted" && !isRevealSent && revealEpoch === window.epochIndex &&
     !(window.landingBlock <= revealAfterBlock) && isPending(passage, view);
 }
 
-/** At the latest at the next epoch; in the next block while a call is in no final block or a row must appear in storage. */
 function idleLook(state: DutyState, window: SendWindow): number {
   const headBlock = window.landingBlock - 1;
   const isRowDue = hasOpenBlock(state) ||
@@ -77,17 +73,16 @@ function idleLook(state: DutyState, window: SendWindow): number {
   return isRowDue ? headBlock + 1 : Math.max(headBlock + 1, Math.min(headBlock + idleLookBlocks, window.endBlock));
 }
 
-/** An obstacle may end at any block, so every block of the window is read, and no earlier wait skips its start. */
+/** An obstacle may end at any block, so every block is read. */
 function refusedLook(state: DutyState, window: SendWindow): number {
   const { landingBlock, startBlock } = window;
   return landingBlock >= startBlock ? landingBlock : Math.min(idleLook(state, window), startBlock - 1);
 }
 
-/** Why not to send now; null: send in this block. */
 function waitOf(state: DutyState, view: ChainView, own: Neuron, window: SendWindow): Standing | null {
   const { parameters, epoch } = view;
   const lastUpdateBlock = Math.max(own.lastUpdateBlock, state.lastLandedBlock);
-  // Registration writes the same field, and a reveal may too, which must not hide the call that landed before it.
+  // Registration and reveals write the same field but do not count as calls.
   const isReveal = own.lastUpdateBlock === state.revealedBlock;
   const lastCallBlock = isReveal ? state.lastLandedBlock : lastUpdateBlock;
   if (lastCallBlock > own.registeredAtBlock && lastCallBlock >= window.epochStartBlock) {
@@ -133,10 +128,7 @@ function standRefused(state: DutyState, refusal: Refusal, epochBlock: number): D
   return stand(state, level, `${refusal.sentence}: ${refusal.action}${atBlock === null ? "" : "; epoch"}`, atBlock);
 }
 
-/**
- * Uids are those held now: a hotkey that has left is dropped, and so is one that registered (again) after its score
- * was made.
- */
+/** Drops hotkeys that left or registered again after their score. */
 export function planRow(options: {
   readonly scores: Scores;
   readonly metagraph: Metagraph;
@@ -153,11 +145,10 @@ export function planRow(options: {
   return conformWeights(scored, { ownUid: own.uid, minAllowedWeights, maxWeightsLimit });
 }
 
-/** The call for the subnet's current mode. */
-const timelockedVersion = 4; // of commit-reveal; from this on the chain reveals by itself
+const timelockedVersion = 4; // from here on the chain reveals by itself
 
 interface SendContext {
-  readonly epoch: EpochState; // at the head
+  readonly epoch: EpochState;
   readonly window: SendWindow;
   readonly parameters: SubnetParameters;
   readonly seenBlock: number;
@@ -213,7 +204,7 @@ function passageOf(state: DutyState, row: WeightsRow, { parameters, window, epoc
     ...{ mode, row, versionKey: state.options.versionKey },
     scoresRound: present(state.scores, "A row must come from scores").round,
     salt: mode === "salted" ? saltOf(state.options, window.landingBlock) : [],
-    // A salted commit in the legacy rule's epoch block still belongs to the old epoch.
+    // A salted commit in the legacy rule's epoch block belongs to the old epoch.
     nextFiledBlock: window.endBlock + (epoch.formula === "legacy" && mode === "salted" ? 1 : 0),
     landedBlock: 0,
     revealEpoch,
@@ -223,7 +214,6 @@ function passageOf(state: DutyState, row: WeightsRow, { parameters, window, epoc
   };
 }
 
-/** Sixteen u16 that no one can guess and that we can derive again. */
 function saltOf({ saltSeed }: DutyOptions, block: number): number[] {
   const digest = blake2b(concatBytes(Uint8Array.fromHex(saltSeed), scaleU64(BigInt(block))), { dkLen: 32 });
   return Array.from({ length: 16 }, (_, i) => digest[2 * i]! | (digest[2 * i + 1]! << 8));

@@ -1,8 +1,6 @@
 /**
- * What an epoch paid a neuron: the part of its emission by which its stake grew.
- *
- * The chain's `emission` also counts what nobody receives: the incentive of hotkeys whose coldkey owns the subnet is
- * burned, and a coldkey may have its miners' incentive staked to another hotkey. So stake alone tells what was earned.
+ * What an epoch paid a neuron: the growth of its stake. The chain's `emission` includes incentive that is burned (the
+ * owner's hotkeys) or that the coldkey directs to another hotkey.
  */
 
 import type { Address } from "../call.ts";
@@ -15,15 +13,15 @@ export interface PaidNeuron {
 }
 
 /**
- * The stake that a neuron gained in the block of the last epoch, at most its emission, because its coldkey may have
- * added stake in the same block. Null: a state from before the epoch can no longer be read.
+ * At most the emission, because the coldkey may have added stake in that block. Null: the earlier state can no longer
+ * be read.
  */
 export async function paidInLastEpoch(
   chain: Pick<Chain, "alphaOf">,
   { own: { hotkey, emissionRao, dividends }, parameters, epoch }: PaidNeuron,
 ): Promise<bigint | null> {
   if (emissionRao === 0n) return 0n;
-  if (hotkey === parameters.ownerHotkey && dividends === 0) return 0n; // the owner's cut grows its stake in that block
+  if (hotkey === parameters.ownerHotkey && dividends === 0) return 0n; // the owner's cut grows this stake
   const epochBlock = epoch.block - epoch.blocksSinceLastStep;
   const before = await chain.alphaOf({ hotkey, block: epochBlock - 1 });
   const after = await chain.alphaOf({ hotkey, block: epochBlock });
@@ -32,7 +30,6 @@ export async function paidInLastEpoch(
   return gained < 0n ? 0n : gained > emissionRao ? emissionRao : gained;
 }
 
-/** Dividends of validators are always paid. */
 export function isBurned(
   { hotkey, coldkey }: { readonly hotkey: Address; readonly coldkey: Address },
   { ownerHotkey, ownerColdkey }: Pick<SubnetParameters, "ownerHotkey" | "ownerColdkey">,
@@ -40,11 +37,10 @@ export function isBurned(
   return coldkey === ownerColdkey || hotkey === ownerHotkey;
 }
 
-/** Whether all of an emission is in the stake; the chain's shares of a stake round off less than a thousandth. */
+/** The chain's shares round off less than a thousandth. */
 export const isWhole = ({ paidRao, emissionRao }: { paidRao: bigint; emissionRao: bigint }): boolean =>
   emissionRao - paidRao <= emissionRao / 1_000n;
 
-/** `share` is part of the sentence about what was earned. */
 export function payText(
   { paidRao, emissionRao, isBurned, share }: {
     readonly paidRao: bigint | null;

@@ -1,8 +1,6 @@
 /**
- * What a fork of the chain does to calls that have landed: it moves them to another block, or removes them.
- *
- * Until its block is final, a landed call counts as neither checked nor settled. A removed call returns to the pools
- * and may land again as long as its era lasts, so it is given up, and sent again, only after that.
+ * A fork moves a landed call or removes it. Until its block is final, a call is neither checked nor settled. A removed
+ * call may land again while its era lasts, so it is sent again only afterwards.
  */
 
 import type { Neuron } from "../chain.ts";
@@ -17,7 +15,6 @@ export function isFinal({ finalizedBlock }: DutyState, { landedBlock, revealedBl
   return Math.max(landedBlock, revealedBlock) <= finalizedBlock;
 }
 
-/** Whether the chain no longer has the newest call, which may land again. */
 export function isRemoved(
   { lastLandedBlock, lastLandedAfterBlock }: DutyState,
   { passage, view, own }: { passage: Passage; view: ChainView; own: Neuron },
@@ -26,7 +23,7 @@ export function isRemoved(
     own.lastUpdateBlock <= lastLandedAfterBlock;
 }
 
-/** The chain files a call under the block in which it is now. */
+/** The chain files a call under its current block. */
 export function followMoved(state: DutyState, view: ChainView, own: Neuron): void {
   const { lastLandedBlock, lastLandedAfterBlock, passages } = state;
   const passage = passages.at(-1);
@@ -40,7 +37,6 @@ export function followMoved(state: DutyState, view: ChainView, own: Neuron): voi
   state.lastLandedBlock = block;
 }
 
-/** Null: the chain does not tell. */
 function blockNow(
   passage: Passage,
   { state, view, own }: { state: DutyState; view: ChainView; own: Neuron },
@@ -62,11 +58,11 @@ function forgetRow(state: DutyState, view: ChainView, own: Neuron): DutyRecord[]
   const at = state.passages.findIndex(({ landedBlock }) => landedBlock === lastLandedBlock);
   if (at >= 0) state.passages.splice(at, 1);
   state.lastLandedBlock = own.lastUpdateBlock;
-  state.landedScoresRound = -1; // the newest scores must land again
+  state.landedScoresRound = -1;
   return [{ type: "lost", purpose: "set", undoneBlock: lastLandedBlock }];
 }
 
-/** The chain drops a commit when it is revealed: one that it still has was not. */
+/** A commit that is still there was not revealed. */
 function forgetReveals(state: DutyState, view: ChainView): DutyRecord[] {
   const removed = state.passages.filter((passage) =>
     passage.revealedBlock > 0 && isPending(passage, view) &&

@@ -1,10 +1,10 @@
-/** The weight duty's status in plain words for an operator: what comes next, what came last, what is wrong. */
+/** The weight duty's status for its operator. */
 
 import type { DutyState, Standing } from "./duty.ts";
 
 export interface DutyHealth {
   readonly level: Standing["level"];
-  readonly sentences: readonly string[]; // the most important first
+  readonly sentences: readonly string[]; // most important first
 }
 
 export function dutyHealth(state: DutyState): DutyHealth {

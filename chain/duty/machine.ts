@@ -1,10 +1,6 @@
 /**
- * The weight duty: a validator's weights on the chain, once per epoch, whatever happens to the chain, the link or
- * this process.
- *
- * Each head may request a read; each read settles what is open, checks what has landed, and decides about the next
- * call. At most one call is under way, and an unanswered one is settled from the chain's own state before another is
- * sent.
+ * The weight duty: a validator's weights on the chain, once per epoch, through restarts and outages. Each read settles,
+ * checks and decides. At most one call is under way; an unanswered one is settled from the chain before the next.
  */
 
 import { assert, unreachable } from "../../core/assert.ts";
@@ -16,7 +12,7 @@ import { seenByReads } from "./preflight.ts";
 import { followMoved, forgetTakenBack, hasOpenBlock } from "./forks.ts";
 import { blocksToSearch, checkPassages, forgetOldRegistration, land, noteReveal, settleAttempt } from "./settle.ts";
 
-const silenceMs = 90_000; // seven blocks without a head
+const silenceMs = 90_000; // seven blocks
 const silenceBlocks = 7;
 const revealRetryBlocks = 3;
 const seenHoldBlocks = 4;
@@ -61,7 +57,7 @@ export const weightDuty: Machine<DutyState, DutyEvent, DutyEffect> = {
   },
 };
 
-/** Whether the newest scores are done: their row is in a final block, and no reveal of ours is open. */
+/** Whether the newest row is in a final block and no reveal of ours is open. */
 export function isSettled(state: DutyState): boolean {
   const { scores, landedScoresRound, attempt, passages } = state;
   if (attempt !== null || hasOpenBlock(state)) return false;
@@ -75,13 +71,12 @@ const record = (value: DutyRecord): DutyEffect => ({ type: "record", record: val
 function onHead(state: DutyState, head: Head, nowMs: number): DutyEffect[] {
   state.headAtMs = nowMs;
   state.isSilent = false;
-  if (head.block < state.headBlock) return []; // an endpoint that lags
+  if (head.block < state.headBlock) return []; // a lagging endpoint
   state.headBlock = head.block;
   state.headSeenMs = head.seenMs;
   return lookWhenDue(state);
 }
 
-/** No read while a call is under way: its answer comes first. */
 function lookWhenDue(state: DutyState): DutyEffect[] {
   const isWaiting = state.attempt !== null && !state.attempt.isUnknown;
   if (state.isReading || isWaiting || state.headBlock < state.lookAtBlock) return [];
@@ -127,7 +122,7 @@ function onView(state: DutyState, view: ChainView): DutyEffect[] {
 function onReceipt(state: DutyState, event: { attempt: number; receipt: Receipt }): DutyEffect[] {
   const { attempt } = state;
   const { receipt } = event;
-  if (attempt === null || attempt.id !== event.attempt) return []; // settled from the chain before its answer arrived
+  if (attempt === null || attempt.id !== event.attempt) return []; // already settled
   state.lookAtBlock = state.headBlock + 1;
   switch (receipt.status) {
     case "included":
@@ -148,18 +143,12 @@ function onReceipt(state: DutyState, event: { attempt: number; receipt: Receipt 
   }
 }
 
-/**
- * A refusal that reads can show has ended when they do not, and may have lasted a block; some blocks are for an endpoint that lags.
- * Any other holds until the next epoch.
- */
+/** A refusal that reads can show may last a block, or some if an endpoint lags; others last until the next epoch. */
 function heldUntil({ headBlock }: DutyState, { epochEndBlock }: Attempt, { name }: Refusal): number {
   return seenByReads.has(name) ? Math.min(epochEndBlock, headBlock + seenHoldBlocks) : epochEndBlock;
 }
 
-/**
- * The chain may count epochs differently than predicted, for example after a tempo change; the next row must not wait
- * for that.
- */
+/** The chain may count epochs differently, after a tempo change for example; the next row must not wait. */
 function postponeReveal(state: DutyState, { passage }: Attempt): void {
   const refused = state.passages.find(({ landedBlock }) => landedBlock === passage.landedBlock);
   if (refused !== undefined) refused.revealAfterBlock = state.headBlock + revealRetryBlocks;

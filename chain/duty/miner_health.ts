@@ -1,8 +1,5 @@
 /**
- * The status of a miner's hotkey in its subnet, in plain words.
- *
- * In a full subnet a newcomer takes the place of the neuron with the least emission among those that are no longer
- * immune.
+ * A miner's standing in its subnet. A newcomer in a full subnet replaces the non-immune neuron with the least emission.
  */
 
 import type { Address } from "../call.ts";
@@ -11,22 +8,22 @@ import { isBurned, payText } from "./epoch_pay.ts";
 
 export interface MinerHealth {
   readonly level: "good" | "waiting" | "alarm";
-  readonly sentences: readonly string[]; // the most important first
-  readonly uid: number | null; // null: not registered
-  readonly emissionRao: bigint; // allotted by the last epoch
-  readonly earnedRao: bigint | null; // of it, what is in its stake; null: cannot be read
+  readonly sentences: readonly string[]; // most important first
+  readonly uid: number | null;
+  readonly emissionRao: bigint;
+  readonly earnedRao: bigint | null; // in its stake; null: cannot be read
   readonly incentiveShare: number; // of all miners' incentive
-  readonly rank: number | null; // by incentive, from 1; null: it has none
-  readonly ranked: number; // neurons with any incentive
-  readonly stakeRao: bigint; // its balance on the subnet
+  readonly rank: number | null; // from 1; null: no incentive
+  readonly ranked: number;
+  readonly stakeRao: bigint;
 }
 
 export interface MinerHealthInput {
   readonly hotkey: Address;
   readonly metagraph: Metagraph;
   readonly parameters: SubnetParameters;
-  readonly paidRao: bigint | null; // by the last epoch (epoch_pay.ts)
-  readonly support: number | null; // share of the validators' stake that weighs it (miner_health.ts); null: not read
+  readonly paidRao: bigint | null;
+  readonly support: number | null; // share of validators' stake that weighs it; null: not read
 }
 
 const hourMs = 3_600_000;
@@ -96,14 +93,14 @@ function place({ metagraph, parameters }: MinerHealthInput, own: Neuron): { isAt
     : { isAtRisk: false, text: `neurons without immunity that earn less and would lose their places first: ${below}` };
 }
 
-/** Consensus clips a weight to what more than half of the voting stake gives, so a minority pays nobody. */
+/** Consensus clips weights to what most of the voting stake gives. */
 interface SupportInput {
   readonly own: Neuron;
   readonly metagraph: Metagraph;
   readonly parameters: Pick<SubnetParameters, "stakeThresholdRao">;
 }
 
-/** From 0 to 1; weights that are not revealed yet do not count. Rejects with the chain's `ChainError`. */
+/** In [0, 1], without unrevealed weights. */
 export async function validatorSupport(chain: Pick<Chain, "weightsOf">, input: SupportInput): Promise<number> {
   const { own, metagraph: { neurons }, parameters } = input;
   const voters = neurons.filter(({ hasPermit, isActive, stakeRao }) =>
@@ -111,7 +108,7 @@ export async function validatorSupport(chain: Pick<Chain, "weightsOf">, input: S
   );
   let forRao = 0n;
   for (const { uid, stakeRao, lastUpdateBlock } of voters) {
-    if (uid === own.uid || lastUpdateBlock <= own.registeredAtBlock) continue; // its weights are for the uid's former hotkey
+    if (uid === own.uid || lastUpdateBlock <= own.registeredAtBlock) continue; // its weights are for a former hotkey
     const row = await chain.weightsOf({ uid, mechanism: 0 });
     if (row.some((weight) => weight.uid === own.uid && weight.value > 0)) forRao += stakeRao;
   }

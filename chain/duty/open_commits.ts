@@ -1,15 +1,10 @@
-/** Which of our commits the chain still has, at one read of it. */
-
 import { epochIndex } from "../epochs/epochs.ts";
 import type { ChainView, DutyState, Passage } from "./duty.ts";
 
 export const isPending = (passage: Passage, view: ChainView): boolean =>
   view.commits.some(({ committedBlock }) => committedBlock === passage.landedBlock);
 
-/**
- * One that the chain had at an earlier read, however long ago its epoch was expected (a new tempo renumbers the
- * legacy rule's epochs), or one whose row has not been seen yet.
- */
+/** A commit seen before counts whatever its expected epoch, because a new tempo renumbers the legacy rule's epochs. */
 export function mayHaveRevealed({ passages, openCommits }: DutyState, view: ChainView): boolean {
   if (openCommits.some((block) => !view.commits.some(({ committedBlock }) => committedBlock === block))) return true;
   const index = view.epoch.formula === "legacy" ? Infinity : epochIndex(view.epoch);

@@ -1,14 +1,11 @@
-/**
- * Predicts the chain's refusals without sending: its checks in its own order, each with its meaning and the next
- * step. A refused call costs only time, but a window has little of that.
- */
+/** Predicts the chain's refusals by its own checks in its order: refused calls cost time of a short window. */
 
 import { plural } from "../../core/plural.ts";
 import type { Neuron, Refusal, SubnetParameters } from "../chain.ts";
 import { isWithinMaxWeight, type WeightsRow } from "../weights/stored_row.ts";
 import type { ChainView, DutyOptions } from "./duty.ts";
 
-const unrevealedMax = 10; // unrevealed commits per hotkey
+const unrevealedMax = 10; // per hotkey
 const raoPerToken = 1_000_000_000n;
 
 export function standingRefusal(
@@ -48,7 +45,6 @@ export function standingRefusal(
   return null;
 }
 
-/** What `standingRefusal` can return: a read shows it as long as it lasts. */
 export const seenByReads: ReadonlySet<string> = new Set([
   ...["MechanismDoesNotExist", "NotEnoughStakeToSetWeights", "IncorrectWeightVersionKey", "NeuronNoValidatorPermit"],
 ]);
@@ -57,7 +53,7 @@ export const seenByReads: ReadonlySet<string> = new Set([
 export function permitAction(view: Pick<ChainView, "metagraph" | "parameters">, own: Neuron): string {
   const { metagraph, parameters } = view;
   if (own.stakeRao === 0n) return "add stake to the hotkey (`iota chain stake --amount 100`), and wait for an epoch";
-  const isSingle = parameters.consensus === "null"; // one permit, whatever the limit of the subnet's other mode
+  const isSingle = parameters.consensus === "null"; // one permit, whatever the limit
   const validatorsMax = isSingle ? 1 : parameters.maxValidators;
   const stakes = metagraph.neurons.filter((neuron) => neuron.hasPermit).map((neuron) => neuron.stakeRao);
   const least = stakes.reduce((a, b) => a < b ? a : b, stakes[0] ?? 0n);
@@ -71,7 +67,7 @@ export function firstAllowedBlock(options: { lastUpdateBlock: number; parameters
   return lastUpdateBlock === 0 ? 0 : lastUpdateBlock + parameters.weightsRateLimitBlocks;
 }
 
-/** `conformWeights` already avoids most refusals; these are the remaining ones. */
+/** `conformWeights` avoids the others. */
 export function rowRefusal(view: ChainView, own: Neuron, row: WeightsRow): Refusal | null {
   const { parameters, metagraph } = view;
   const isSelfWeight = row.uids.length === 1 && row.uids[0] === own.uid;

@@ -1,5 +1,3 @@
-/** Performs the duty's `read` of the chain. Rejects with the chain's `ChainError`. */
-
 import type { Chain } from "../chain.ts";
 import type { Address } from "../call.ts";
 import type { BlockRange, ChainView } from "./duty.ts";
@@ -12,7 +10,7 @@ export async function readView(
   options: { hotkey: Address; mechanism: number; blocks?: BlockRange | null },
 ): Promise<ChainView> {
   const { hotkey, mechanism, blocks = null } = options;
-  const finalizedBlock = await chain.finalizedBlock(); // first, so that the blocks read below build on it
+  const finalizedBlock = await chain.finalizedBlock(); // first: the blocks read below build on it
   const [metagraph, parameters] = await Promise.all([chain.metagraph(), chain.parameters()]);
   const own = metagraph.neurons.find((neuron) => neuron.hotkey === hotkey);
   const [row, commits, epoch, landedBlocks] = await Promise.all([

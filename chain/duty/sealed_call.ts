@@ -1,6 +1,4 @@
-/**
- * Makes the call for the duty's `sealAndSend`: the row sealed until its round. Imports the pairing curve, so load it lazily.
- */
+/** Imports the pairing curve, so load it lazily. */
 
 import type { ChainCall } from "../call.ts";
 import type { Beacon } from "../timelock/beacon.ts";
@@ -13,7 +11,7 @@ export function sealedCall(effect: Extract<DutyEffect, { type: "sealAndSend" }>,
   readonly mechanism: number;
   readonly publicKey: Uint8Array; // the hotkey's
   readonly beacon: Beacon;
-  readonly random: Uint8Array; // `timelockRandomBytes` of them
+  readonly random: Uint8Array; // `timelockRandomBytes` bytes
 }): ChainCall {
   const { netuid, mechanism, publicKey, beacon, random } = options;
   const { row, versionKey, revealRound, commitRevealVersion } = effect;

@@ -1,9 +1,6 @@
 /**
- * Settles an unanswered call from the chain: it has landed, or it can no longer land. Also checks landed calls.
- *
- * Storage usually settles it. Where the chain's reveal of an older commit may have stamped the same field, the blocks
- * themselves are read, each once. Nothing is sent until this is settled, because a second call could land besides the
- * first.
+ * Settles an unanswered call from the chain, and checks landed ones. If the chain's reveal of an older commit may have
+ * stamped the same field, the blocks themselves are read. Nothing is sent before that, because both calls could land.
  */
 
 import type { Neuron } from "../chain.ts";
@@ -13,9 +10,8 @@ import { isPending, mayHaveRevealed } from "./open_commits.ts";
 import { isSameRow, storedRowOf } from "../weights/stored_row.ts";
 import { isFinal, isRemoved } from "./forks.ts";
 
-const passagesMax = 16; // more than the number of commits the chain keeps
+const passagesMax = 16; // more than the commits that the chain keeps
 
-/** Null if storage suffices for now. */
 export function blocksToSearch(state: DutyState, view: ChainView, own: Neuron): BlockRange | null {
   const { attempt } = state;
   if (attempt === null || !attempt.isUnknown || !isAmbiguous(state, attempt, { view, own })) return null;
@@ -23,7 +19,6 @@ export function blocksToSearch(state: DutyState, view: ChainView, own: Neuron): 
   return toBlock > attempt.searchedBlock ? { afterBlock: attempt.searchedBlock, toBlock } : null;
 }
 
-/** Leaves the attempt open while both outcomes are possible. */
 export function settleAttempt(state: DutyState, view: ChainView, own: Neuron): DutyRecord[] {
   const { attempt } = state;
   if (attempt === null || !attempt.isUnknown) return [];
@@ -61,7 +56,6 @@ const lastBlockOf = ({ options }: DutyState, { headBlock }: Attempt): number => 
 const newCommit = ({ commits }: ChainView, { seenBlock }: Attempt) =>
   commits.find(({ committedBlock }) => committedBlock > seenBlock);
 
-/** A commit stays in storage until it is revealed. */
 const wouldBeStored = ({ epoch }: ChainView, { passage }: Attempt): boolean =>
   passage.mode !== "plain" && epochIndex(epoch) < passage.revealEpoch;
 
@@ -71,7 +65,6 @@ function isAmbiguous(state: DutyState, attempt: Attempt, { view, own }: Look): b
   return mayHaveRevealed(state, view);
 }
 
-/** An update in blocks without a call of ours was the chain's own. */
 function isUpdated({ seenBlock, headBlock, searchedBlock }: Attempt, { lastUpdateBlock }: Neuron): boolean {
   return lastUpdateBlock > (searchedBlock > headBlock ? searchedBlock : seenBlock);
 }
@@ -88,17 +81,17 @@ function landedBlockOf(state: DutyState, attempt: Attempt, { view, own }: Look):
   if (calls?.landedBlocks != null) {
     attempt.searchedBlock = calls.range.toBlock;
     const isStamp = calls.landedBlocks.length === 0 && !isUpdated(attempt, own);
-    if (isStamp) state.revealedBlock = own.lastUpdateBlock; // the blocks hold no call of ours, so the chain made the update
+    if (isStamp) state.revealedBlock = own.lastUpdateBlock; // no block holds our call, so the chain made it
     return calls.landedBlocks[0] ?? null;
   }
   if (wouldBeStored(view, attempt) || !isUpdated(attempt, own)) return null;
-  // Certainly ours, or the blocks cannot be read: then ours may be hidden by the chain's reveal of an older commit.
+  // If blocks are missing, the chain's reveal may hide our call.
   return Math.min(own.lastUpdateBlock, lastBlockOf(state, attempt));
 }
 
-const storageBlocks = 3; // within which a plain row must appear
+const storageBlocks = 3; // for a plain row to appear
 
-/** Another registration of our hotkey has another uid and no history. */
+/** The new registration has another uid and no history. */
 export function forgetOldRegistration(state: DutyState, own: Neuron): void {
   const isOlder = (block: number) => block < own.registeredAtBlock;
   if (state.attempt !== null && isOlder(state.attempt.headBlock)) state.attempt = null;
@@ -108,8 +101,8 @@ export function forgetOldRegistration(state: DutyState, own: Neuron): void {
 }
 
 /**
- * If weights are no longer hidden, the chain's reveal of an older commit is stamped as an update, as if our call had landed,
- * although the window is still open. Its block identifies it: with no call under way, the blocks of all our calls are known.
+ * A reveal by the chain is stamped as an update if weights are no longer hidden, even in an open window. Its block
+ * identifies it, because the blocks of our calls are known.
  */
 export function noteReveal(state: DutyState, view: ChainView, own: Neuron): void {
   const { attempt, lastLandedBlock } = state;
@@ -118,14 +111,11 @@ export function noteReveal(state: DutyState, view: ChainView, own: Neuron): void
   const open = view.commits.filter(({ revealRound }) => revealRound !== null).map(({ committedBlock }) =>
     committedBlock
   );
-  // One that has gone while a call is unanswered may still explain an update.
+  // A commit that disappears during a call may explain an update.
   state.openCommits = attempt === null ? open : [...new Set([...state.openCommits, ...open])];
 }
 
-/**
- * The newest row found in storage, by calls in final blocks, also settles the older ones that it replaced, except
- * those still to be revealed.
- */
+/** The newest row in storage also settles those it replaced, except unrevealed ones. */
 export function checkPassages(state: DutyState, view: ChainView, own: Neuron): DutyRecord[] {
   const index = epochIndex(view.epoch);
   const found = state.passages.findLastIndex((passage) => isInStorage(passage, view, index) && isFinal(state, passage));
@@ -138,7 +128,7 @@ export function checkPassages(state: DutyState, view: ChainView, own: Neuron): D
     state.alarm = null;
     records.push({ type: "rowChecked", landedBlock });
   }
-  const newest = state.passages.findLastIndex((each) => isInStorage(each, view, index)); // it replaced those before it
+  const newest = state.passages.findLastIndex((each) => isInStorage(each, view, index));
   const isMissing = (each: Passage, i: number) =>
     isOverdue(each, view, index) && (i > newest || isPending(each, view)) &&
     !isRemoved(state, { passage: each, view, own });
@@ -160,7 +150,7 @@ function isInStorage(passage: Passage, view: ChainView, index: number): boolean 
   return isDue && isSameRow(view.row, storedRowOf(passage.row));
 }
 
-/** A plain row appears at once; a commit has until the first read after its reveal epoch. */
+/** A plain row appears at once, a commit by the first read after its reveal epoch. */
 function isOverdue(passage: Passage, view: ChainView, index: number): boolean {
   if (passage.mode === "plain") return view.metagraph.block > passage.landedBlock + storageBlocks;
   return index > passage.revealEpoch;

@@ -1,13 +1,12 @@
 /**
- * Predicts when a subnet's epochs run, under the chain's two rules, from one state.
+ * Predicts a subnet's epochs.
  *
- * An `EpochState` is the content of storage after `block`. Legacy (before spec 423): an epoch runs in the block where
- * (block + netuid + 2) is a multiple of tempo + 1. Stateful: it runs when the owner requests it, when `tempo` blocks
- * have passed, or at the latest after 50,400 blocks. The chain may defer an epoch by a block or more if too many are
- * due at once, and an owner may change the tempo, so predictions are temporary: read the state again each block.
+ * Legacy (before spec 423): in blocks where (block + netuid + 2) is a multiple of tempo + 1. Stateful: on the owner's
+ * request, after `tempo` blocks, or after 50,400 at the latest. Epochs may be deferred and tempos changed, so read the
+ * state again each block.
  *
- * A block works in this order: reveal timelocked weights, run the epoch, execute calls. So a reveal in the epoch's own
- * block already sees the next index, and a call in that block belongs to the new epoch.
+ * A block reveals timelocked weights, runs the epoch, then executes calls: a reveal in the epoch's own block already
+ * sees the next index, and its calls belong to the new epoch.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -22,10 +21,10 @@ export type Predicted<T> =
   | { readonly ok: false; readonly reason: "tempoIsZero" | "beyondHorizon" };
 
 const safetyNetBlocks = 50_400; // the chain's longest tempo
-const securityBlocks = 3; // for the pulse to be on the chain before the reveal needs it
+const securityBlocks = 3; // the pulse must be on the chain before the reveal
 const horizonEpochs = 1_000;
 
-/** The first block after `state.block` in which an epoch runs; null when the tempo is 0: this subnet runs none. */
+/** Null if the tempo is 0. */
 export function nextEpochBlock(state: EpochState): number | null {
   const { tempoBlocks, block } = state;
   if (tempoBlocks === 0) return null;
@@ -40,22 +39,21 @@ export function nextEpochBlock(state: EpochState): number | null {
   return Math.max(block + 1, Math.min(byTempo, byOwner, byNet));
 }
 
-/** Against which reveals in `state.block` are checked. */
 export function epochIndex(state: EpochState): number {
   if (state.formula === "stateful") return state.epochIndex;
   return Math.floor((state.block + state.netuid + 1) / (state.tempoBlocks + 1));
 }
 
 /**
- * The epoch under which a commit of `state.block` is filed. In the legacy rule's own epoch block the index is still the
- * old one, and only timelocked commits are filed under the next (subtensor, weights.rs, `should_run_epoch`).
+ * Where a commit of `state.block` belongs. In the legacy rule's own epoch block only timelocked ones belong to the next
+ * epoch (subtensor, weights.rs, `should_run_epoch`).
  */
 export function filedEpoch(state: EpochState, mode: "salted" | "timelocked"): number {
   const isEarly = state.formula === "legacy" && mode === "timelocked" && state.blocksSinceLastStep === 0;
   return epochIndex(state) + (isEarly ? 1 : 0);
 }
 
-/** The state after `toBlock`, assuming no tempo change and no requested epoch. */
+/** Assumes no new tempo and no requested epoch. */
 export function stateAt(state: EpochState, toBlock: number): EpochState {
   assert(
     toBlock >= state.block,
@@ -84,10 +82,7 @@ function afterEpoch(state: StatefulEpochState, block: number): StatefulEpochStat
   return { ...state, block, epochIndex, lastEpochBlock: block, pendingEpochAtBlock: 0, blocksSinceLastStep: 0 };
 }
 
-/**
- * The first block in which the chain tries to reveal a timelocked commit made in the block after `state.block`: commits
- * of epoch e are revealed in epoch e + period.
- */
+/** For a commit of the next block: those of epoch e are revealed in e + period. */
 export function firstRevealBlock(state: EpochState, revealPeriodEpochs: number): Predicted<number> {
   if (state.tempoBlocks === 0) return { ok: false, reason: "tempoIsZero" };
   if (revealPeriodEpochs > horizonEpochs) return { ok: false, reason: "beyondHorizon" };
@@ -99,14 +94,14 @@ export function firstRevealBlock(state: EpochState, revealPeriodEpochs: number):
   const target = indexSeenIn(state, state.block + 1) + revealPeriodEpochs;
   let now = state;
   for (;;) {
-    const epochBlock = nextEpochBlock(now)!; // not null: the tempo is not 0
+    const epochBlock = nextEpochBlock(now)!; // the tempo is not 0
     if (now.epochIndex === target && now.block + 1 < epochBlock) return { ok: true, value: now.block + 1 };
     if (indexSeenIn(now, epochBlock) === target) return { ok: true, value: epochBlock };
     now = afterEpoch(now, epochBlock);
   }
 }
 
-/** The index that reveals in `block` see, before its epoch runs. The safety net's counter has not increased yet. */
+/** Before the block's epoch runs. The safety net's counter has not increased yet. */
 function indexSeenIn(state: StatefulEpochState, block: number): number {
   const isAsked = state.pendingEpochAtBlock > 0 && block >= state.pendingEpochAtBlock;
   const isCaught = state.blocksSinceLastStep + block - 1 - state.block > safetyNetBlocks;
@@ -114,11 +109,10 @@ function indexSeenIn(state: StatefulEpochState, block: number): number {
   return state.epochIndex + (isAsked || isCaught || isOver ? 1 : 0);
 }
 
-/** Its pulse is on the chain when the chain reveals a commit that is sent now. */
 export function revealRound(options: {
   readonly state: EpochState;
   readonly revealPeriodEpochs: number;
-  readonly headSeenMs: number; // when `state.block` was seen
+  readonly headSeenMs: number;
   readonly blockMs: number;
   readonly beacon: BeaconClock;
 }): Predicted<{ readonly block: number; readonly round: bigint }> {
@@ -129,16 +123,16 @@ export function revealRound(options: {
   return { ok: true, value: { block: first.value, round: roundAt(beacon, dueMs) } };
 }
 
-/** The first block whose calls are filed under the current or a later epoch. Null if no epoch ever runs. */
+/** The first block of this or a later epoch. Null if no epoch ever runs. */
 export function firstBlockOfEpoch(state: EpochState, epoch: number): number | null {
   if (state.tempoBlocks === 0) return null;
   if (state.formula === "legacy") return Math.max(0, epoch * (state.tempoBlocks + 1) - state.netuid - 1);
   let now: EpochState = state;
-  while (epochIndex(now) < epoch) now = stateAt(now, nextEpochBlock(now) ?? now.block); // not null: the tempo is not 0
+  while (epochIndex(now) < epoch) now = stateAt(now, nextEpochBlock(now) ?? now.block); // the tempo is not 0
   return now.formula === "stateful" ? now.lastEpochBlock : null;
 }
 
-/** The first block in which a past block's commits are revealed. Null if no epoch ever runs. */
+/** Null if no epoch ever runs. */
 export function revealBlockOf(
   state: EpochState,
   { committedBlock, revealPeriodEpochs }: { committedBlock: number; revealPeriodEpochs: number },
@@ -147,7 +141,7 @@ export function revealBlockOf(
   return firstBlockOfEpoch(state, epochOfPastBlock(state, committedBlock) + revealPeriodEpochs);
 }
 
-/** The chain does not store all stateful epochs: those before the last are assumed to have had the current length. */
+/** The chain does not store old stateful epochs: all count as long as the current one. */
 function epochOfPastBlock(state: EpochState, block: number): number {
   if (state.formula === "legacy") return epochIndex({ ...state, block });
   return state.epochIndex - Math.max(0, Math.ceil((state.lastEpochBlock - block) / state.tempoBlocks));

@@ -1,7 +1,4 @@
-/**
- * The steps of a block before its calls, in the runtime's order: prices fall, timelocked weights open, tokens are
- * emitted, epochs run. Also the first block, which puts the genesis into the state.
- */
+/** A block's steps before its calls, in the runtime's order. */
 
 import type { BlockScope } from "./state/state.ts";
 import { addSubnet, claimHotkey, decayBurn } from "./calls/registration.ts";

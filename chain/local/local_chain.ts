@@ -1,9 +1,6 @@
 /**
- * The embedded chain behind the roles' interface, in one process, as `SubtensorChain` is for a real endpoint.
- *
- * Calls are signed and the signature is checked, so a signer that would fail on a real chain fails here too. A call
- * that is not in a block by the deadline is reported as "unknown", although it may still land. It has no other clock:
- * blocks come from the ledger.
+ * The embedded chain behind the roles' interface. Signatures are checked, so a signer that fails on a real chain fails
+ * here. A call in no block by the deadline is "unknown": it may still land.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -38,9 +35,9 @@ import { neuronsOf, uidOf } from "./state/neurons.ts";
 import { accountOf, addressOf, keyOf } from "./state/records.ts";
 
 export interface LocalChainOptions {
-  readonly ledger: LocalLedger; // not closed with the chain
+  readonly ledger: LocalLedger;
   readonly netuid: number;
-  readonly deadlineMs?: number; // for a call to get into a block; default 60,000
+  readonly deadlineMs?: number;
 }
 
 interface Waiting {
@@ -55,7 +52,7 @@ export class LocalChain implements Chain {
   readonly netuid: number;
   readonly #ledger: LocalLedger;
   readonly #deadlineMs: number;
-  readonly #waiting = new Map<number, Waiting>(); // by submission
+  readonly #waiting = new Map<number, Waiting>();
   readonly #stops = new Set<() => void>();
   #isClosed = false;
 
@@ -76,7 +73,6 @@ export class LocalChain implements Chain {
     return this.#read(() => headOf(this.#ledger.head()));
   }
 
-  /** Its blocks are final at once. */
   finalizedBlock(): Promise<number> {
     return this.#read(() => this.#ledger.head().number);
   }
@@ -213,7 +209,7 @@ export class LocalChain implements Chain {
 
   #finish(submission: number, receipt: (waiting: Waiting) => Receipt): void {
     const waiting = this.#waiting.get(submission);
-    if (waiting === undefined) return; // another chain's, or abandoned
+    if (waiting === undefined) return; // abandoned, or not ours
     this.#waiting.delete(submission);
     clearTimeout(waiting.timer);
     waiting.settle(receipt(waiting));
@@ -222,7 +218,7 @@ export class LocalChain implements Chain {
 
 function neuronAt({ state }: LocalLedger, netuid: number, uid: number): Neuron {
   const neuron = state.get("neuron", keyOf(netuid, uid));
-  const seat = state.get("seat", keyOf(netuid, uid)); // of the first mechanism
+  const seat = state.get("seat", keyOf(netuid, uid));
   const { axon } = neuron;
   return {
     uid,
@@ -250,7 +246,7 @@ function refusalAtSubmission(
 
 const headOf = ({ number, timestampMs }: LocalBlock): Head => ({ block: number, seenMs: timestampMs });
 
-/** Whether a call set or committed these weights, by its events; a reveal also sets them, but has its own event. */
+/** A reveal has its own event. */
 function isWeightCall(
   events: readonly ChainEvent[],
   of: { netuid: number; mechanism: number; hotkey: Address; uid: number | null },

@@ -1,8 +1,6 @@
 /**
- * The embedded chain: it accepts calls, makes a block for a given time, and answers queries of its state.
- *
- * A block is either on disk and seen by listeners, or does not exist. The caller of `produceBlock` has the clock;
- * whoever submits a call has checked its signature.
+ * The embedded chain. A block is on disk and seen by listeners, or does not exist. `produceBlock`'s caller has the
+ * clock; `submit`'s caller has checked the signature.
  */
 
 import { assert, present } from "../../core/assert.ts";
@@ -36,7 +34,7 @@ import { isPulse } from "../timelock/pulse.ts";
 export interface OpenLedgerOptions {
   readonly path: string; // ":memory:" keeps nothing
   readonly genesis: Genesis | null; // null: the file's own
-  readonly hearsQuicknet?: boolean; // drand's pulses are submitted through `learnPulse`; default false
+  readonly hearsQuicknet?: boolean; // through `learnPulse`; default false
 }
 
 interface BlockBody {
@@ -49,7 +47,7 @@ export class LocalLedger implements Ledger {
   readonly genesis: Genesis;
   readonly genesisHash: Uint8Array;
   readonly beacon: OwnBeacon;
-  readonly state: State; // read only
+  readonly state: State;
   readonly #store: ChainStore;
   readonly #learnt: LearntPulses | null;
   readonly #pool = new Pool();
@@ -70,7 +68,7 @@ export class LocalLedger implements Ledger {
   private constructor(store: ChainStore, learnt: LearntPulses | null) {
     this.#store = store;
     this.#learnt = learnt;
-    this.genesis = store.genesis() as Genesis; // as when the file was created
+    this.genesis = store.genesis() as Genesis;
     this.beacon = new OwnBeacon(this.genesis);
     const recovered = store.recover();
     this.state = recovered?.state ?? new State();
@@ -90,7 +88,6 @@ export class LocalLedger implements Ledger {
     return this.#store.blockByNumber(number)?.hash ?? null;
   }
 
-  /** A block's calls and their outcomes; null for a block that does not exist. */
   outcomesOf(number: number): readonly CallOutcome[] | null {
     const block = this.#store.blockByNumber(number);
     return block === null ? null : bodyOf(block).outcomes;
@@ -129,15 +126,12 @@ export class LocalLedger implements Ledger {
     return { status: "accepted", submission: this.#pool.add({ from, nonce, call }) };
   }
 
-  /**
-   * Submits quicknet's pulse of a round, which opens weights sealed to it from the next block on. False: not a valid
-   * pulse.
-   */
+  /** Opens weights sealed to quicknet, from the next block on. False: invalid. */
   learnPulse(pulse: { readonly round: bigint; readonly signature: Uint8Array }): boolean {
     return this.#learnt?.learn(pulse) ?? false;
   }
 
-  /** Sets hyperparameters from the next block on, as an owner or the chain's root would with an extrinsic. */
+  /** As an extrinsic of the owner or root, from the next block on. */
   setHyperparameters(netuid: number, change: Partial<Hyperparameters>): void {
     assert(
       this.state.read("subnet", keyOf(netuid)) !== undefined,
@@ -146,10 +140,7 @@ export class LocalLedger implements Ledger {
     this.#changes.push({ netuid, change });
   }
 
-  /**
-   * Makes a block of all waiting calls. Time never goes back: if the clock does, the block is a millisecond after the
-   * last one.
-   */
+  /** Time never goes back: if the clock does, the block is a millisecond after the last one. */
   produceBlock(nowMs: number): LocalBlock {
     const timestampMs = Math.max(Math.floor(nowMs), bodyOf(this.#head).timestampMs + 1);
     const calls = this.#pool.take();
@@ -217,7 +208,6 @@ export class LocalLedger implements Ledger {
     };
   }
 
-  /** To disk, then it becomes the state. */
   #seal(body: BlockBody, calls: readonly PooledCall[], parent: StoredBlock | null = this.#head): StoredBlock {
     const { changes, root } = this.state.prepare();
     const header: LocalHeader = {
@@ -242,7 +232,7 @@ export class LocalLedger implements Ledger {
 }
 
 function bodyOf(block: StoredBlock): BlockBody {
-  const { outcomes, ...rest } = block.body as BlockBody; // as #seal wrote it, or an earlier version, which kept no events of calls
+  const { outcomes, ...rest } = block.body as BlockBody; // earlier versions kept no events of calls
   return { ...rest, outcomes: outcomes.map((outcome) => ({ ...outcome, events: outcome.events ?? [] })) };
 }
 
@@ -259,14 +249,11 @@ const outcomeOf = ({ submission }: PooledCall, { error, events }: Dispatched): C
 
 const lineOfCall = ({ from, nonce, call }: PooledCall): string => `${from} ${nonce} ${textOfCall(call)}`;
 
-/**
- * Pulses of drand's quicknet submitted to this chain, so that it can open weights sealed to quicknet. Accepts a pulse only after
- * checking its signature. Kept in memory only: after a restart, pulses that are still needed are submitted again.
- */
+/** Verified, for weights sealed to quicknet, in memory only: after a restart, needed ones are submitted again. */
 const pulsesMax = 1_000; // few: only rounds that commits name
 
 class LearntPulses {
-  readonly #pulses = new Map<bigint, Uint8Array>(); // by round
+  readonly #pulses = new Map<bigint, Uint8Array>();
 
   learn(pulse: { readonly round: bigint; readonly signature: Uint8Array }): boolean {
     if (!isPulse(quicknet, pulse)) return false;

@@ -1,8 +1,6 @@
 /**
- * Calls that wait for the next block, in the order they came.
- *
- * An account's calls are numbered without gaps. A used nonce is stale, a waiting one cannot be replaced, and one
- * further ahead is refused (a real node would park it). Not kept on disk.
+ * Calls for the next block, in order of arrival. A used nonce is stale, a waiting one cannot be replaced, a later one
+ * is refused (a real node would park it).
  */
 
 import { assert } from "../../core/assert.ts";
@@ -22,7 +20,6 @@ export class Pool {
   #calls: PooledCall[] = [];
   #nextSubmission = 1;
 
-  /** The nonce that an account's next call must have, if its last one in a block had `nonce - 1`. */
   nextNonce(from: AccountKey, nonce: number): number {
     return this.#calls.reduce((next, call) => call.from === from ? next + 1 : next, nonce);
   }
@@ -40,7 +37,7 @@ export class Pool {
     return this.#nextSubmission++;
   }
 
-  /** Empties the pool into a block. `giveBack` undoes this if the block is not made. */
+  /** `giveBack` undoes it. */
   take(): PooledCall[] {
     const calls = this.#calls;
     this.#calls = [];

@@ -1,7 +1,4 @@
-/**
- * `Chain` over any Subtensor endpoint. Reads are taken at the newest block, once per block for any number of callers.
- * Loaded by one dynamic import, because polkadot-js takes a quarter second to load.
- */
+/** `Chain` over any Subtensor endpoint, one read per block. Imported lazily: polkadot-js loads for a quarter second. */
 
 import type { Address, ChainCall, ChainSigner } from "../call.ts";
 import type {
@@ -33,16 +30,16 @@ import { findWeightCalls, readPendingCommits, readWeights } from "./reads/weight
 import { integer } from "./connection/plain_values.ts";
 
 export interface SubtensorOptions {
-  readonly endpoints: Endpoints; // parseEndpoints("finney")
+  readonly endpoints: Endpoints;
   readonly netuid: number;
   readonly timers: Timers;
   readonly dice: Dice;
   readonly callDeadlineMs?: number; // default 15,000
   readonly headSilenceMs?: number; // default 75,000
   readonly keepaliveMs?: number; // default 25,000
-  readonly patienceMs?: number; // default 60,000: for a node to come back
+  readonly patienceMs?: number; // for a node to come back; default 60,000
   readonly inclusionWaitMs?: number; // default 180,000: 15 blocks
-  readonly socketOptions?: ConnectionOptions["socketOptions"]; // default: a direct connection
+  readonly socketOptions?: ConnectionOptions["socketOptions"];
 }
 
 export class SubtensorChain implements Chain {
@@ -63,7 +60,6 @@ export class SubtensorChain implements Chain {
     this.#sender = new Sender({ connection, timers, inclusionWaitMs, archive: () => this.#archived() });
   }
 
-  /** Rejects with a `ChainError` when no endpoint answers. */
   static async connect(options: SubtensorOptions): Promise<SubtensorChain> {
     const { callDeadlineMs = 15_000, headSilenceMs = 75_000, keepaliveMs = 25_000, patienceMs = 60_000 } = options;
     const { endpoints: { urls, isPublic }, timers, dice, socketOptions } = options;
@@ -143,12 +139,11 @@ export class SubtensorChain implements Chain {
     return this.#connection.run((session) => readAlpha(session, { ...of, netuid: this.netuid }));
   }
 
-  /** Null: not registered in the subnet. */
+  /** Null: not registered. */
   uidOf(hotkey: Address): Promise<number | null> {
     return this.#read(`uid ${hotkey}`, (state) => readUid(state, { netuid: this.netuid, hotkey }));
   }
 
-  /** Null: none. */
   async announcementBlockOf(hotkey: Address): Promise<number | null> {
     const of = { netuid: this.netuid, hotkey };
     return (await this.#read(`axon ${of.netuid} ${hotkey}`, (state) => readAxon(state, of)))?.block ?? null;
@@ -159,12 +154,12 @@ export class SubtensorChain implements Chain {
     return this.#read("isStarted", (state) => readIsStarted(state, this.netuid));
   }
 
-  /** Called with the reason when no node is reachable, and with null when one is again. Returns a function that stops. */
+  /** Null: reachable again. Returns a function that stops. */
   onOutage(listener: (problem: string | null) => void): () => void {
     return this.#connection.onOutage(listener);
   }
 
-  /** The newest block and its author's time stamp, which reveal an endpoint that has fallen behind. */
+  /** Shows if an endpoint has fallen behind. */
   blockTime(): Promise<{ block: number; timeMs: number }> {
     return this.#read("blockTime", readBlockTime);
   }
@@ -179,10 +174,7 @@ export class SubtensorChain implements Chain {
     await this.#connection.close();
   }
 
-  /**
-   * A receipt for an axon that the chain would refuse or already has, because each announcement blocks the next for 50
-   * blocks.
-   */
+  /** Announcements block the next one for 50 blocks, so hopeless and repeated ones are not sent. */
   async #withoutSending(call: ChainCall, signer: ChainSigner): Promise<Receipt | null> {
     if (call.type !== "serveAxon") return null;
     const problem = axonProblem(call.axon);
@@ -199,7 +191,6 @@ export class SubtensorChain implements Chain {
     return this.#connection.run((session) => session.cached(name, () => readAtHead(session, work)));
   }
 
-  /** Retried if that failed. */
   #archived(): Promise<Connection | null> {
     this.#archive ??= this.#openArchive().catch((error) => {
       this.#archive = null;

@@ -1,8 +1,8 @@
 /**
- * Pulses of a drand beacon: verifies them, and creates them for our own beacon (a chain without internet).
+ * A drand beacon's pulses. Imports the pairing curve, so load it lazily.
  *
  * Scheme bls-unchained-g1-rfc9380: signature = secret x H(sha256(round, big-endian)), in G1, 48 bytes; public key in
- * G2. Imports the pairing curve, so load it lazily.
+ * G2.
  */
 
 import { bls12_381 } from "@noble/curves/bls12-381.js";
@@ -14,17 +14,16 @@ const domain = "BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_";
 const signatureBytes = 48;
 const { shortSignatures } = bls12_381;
 
-/** The identity that a round's pulse signs and to which its timelocks are encrypted. */
+/** Signed by the pulse; timelocks are encrypted to it. */
 export function identityOf(round: bigint): Uint8Array {
   const bytes = new Uint8Array(8);
   new DataView(bytes.buffer).setBigUint64(0, round);
   return sha256(bytes);
 }
 
-/** The point H(identity) in G1. */
+/** In G1. */
 export const hashedIdentity = (round: bigint) => shortSignatures.hash(identityOf(round), domain);
 
-/** Whether these bytes are the beacon's pulse of that round. */
 export function isPulse(beacon: Beacon, pulse: { round: bigint; signature: Uint8Array }): boolean {
   if (pulse.signature.length !== signatureBytes) return false;
   try {
@@ -34,7 +33,7 @@ export function isPulse(beacon: Beacon, pulse: { round: bigint; signature: Uint8
   }
 }
 
-/** Our own beacon. The secret is any 48 or more uniformly random bytes. */
+/** The seed is at least 48 uniformly random bytes. */
 export function ownBeacon(options: { seed: Uint8Array; genesisMs: number; periodMs: number }): {
   readonly beacon: Beacon;
   readonly secretKey: Uint8Array;
@@ -48,7 +47,6 @@ export function ownBeacon(options: { seed: Uint8Array; genesisMs: number; period
   return { beacon: { publicKey: publicKey.toBytes(), genesisMs, periodMs }, secretKey };
 }
 
-/** A round's pulse, made by the beacon's owner. */
 export function makePulse(options: { secretKey: Uint8Array; round: bigint }): Uint8Array {
   return shortSignatures.sign(hashedIdentity(options.round), options.secretKey).toBytes();
 }

@@ -1,10 +1,9 @@
 /**
- * Timelock encryption as in Subtensor's `tle` crate: bytes that open only with the pulse of a drand round.
+ * Timelock encryption as in Subtensor's `tle` crate. Imports the pairing curve, so load it lazily.
  *
  * Identity-based encryption (Boneh-Franklin with the Fujisaki-Okamoto transform) of an AES-256-GCM key to the round's
- * identity. Layout, all lengths u64 little-endian: U (G2, 96 bytes) | vec(V) | vec(W) | vec(body) | vec("AES_GCM_"), where
- * body = vec(ciphertext and tag) | vec(nonce). Randomness is an argument. Ciphertexts and pulses are foreign input: `Fault`s.
- * Measured: 35 ms to encrypt (150 ms the first time), 21 ms to decrypt. Imports the pairing curve, so load it lazily.
+ * identity. Layout, lengths u64 little-endian: U (G2, 96 bytes) | vec(V) | vec(W) | vec(body) | vec("AES_GCM_"), where
+ * body = vec(ciphertext and tag) | vec(nonce). Measured: 35 ms to encrypt (first time 150 ms), 21 ms to decrypt.
  */
 
 import { gcm } from "@noble/ciphers/aes.js";
@@ -25,14 +24,14 @@ const pointBytes = 96;
 const fieldBytes = 48;
 const suite = new TextEncoder().encode("AES_GCM_");
 
-/** Random bytes for one encryption: the AES key, the seed of sigma, the nonce. Never use them twice. */
+/** The AES key, the seed of sigma, the nonce. Never use them twice. */
 export const timelockRandomBytes = keyBytes + 32 + nonceBytes;
 
 export function encryptTimelocked(options: {
   readonly plaintext: Uint8Array;
   readonly round: bigint;
   readonly beacon: Beacon;
-  readonly random: Uint8Array; // `timelockRandomBytes` of them
+  readonly random: Uint8Array; // `timelockRandomBytes` bytes
 }): Uint8Array {
   const { plaintext, round, beacon, random } = options;
   assert(
@@ -53,7 +52,6 @@ export function encryptTimelocked(options: {
   );
 }
 
-/** Opens what was encrypted to the round of this pulse. */
 export function decryptTimelocked(options: { ciphertext: Uint8Array; signature: Uint8Array }): Parsed<Uint8Array> {
   const parts = partsOf(options.ciphertext);
   if (parts === null) return refused("malformedMessage", "These bytes are not a timelocked ciphertext");
@@ -69,7 +67,7 @@ export function decryptTimelocked(options: { ciphertext: Uint8Array; signature: 
       );
     }
     return parsed(gcm(key, parts.nonce).decrypt(parts.sealed));
-  } catch (error) { // points off the curve, a wrong tag: foreign bytes
+  } catch (error) { // points off the curve, a wrong tag
     return refused("malformedMessage", `Cannot open the ciphertext: ${error instanceof Error ? error.message : error}`);
   }
 }
@@ -80,7 +78,7 @@ function scalarOf(sigma: Uint8Array, key: Uint8Array): bigint {
   return digest.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n) % fields.Fr.ORDER;
 }
 
-/** arkworks' order: twelve coordinates, little-endian, the lowest coefficient first at every level of the tower. */
+/** arkworks' order: twelve little-endian coordinates, the lowest coefficient first at every level of the tower. */
 function bytesOfGt(element: GtElement): Uint8Array {
   const bytes = new Uint8Array(12 * fieldBytes);
   let offset = 0;

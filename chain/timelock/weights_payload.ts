@@ -1,8 +1,6 @@
 /**
- * The payload of timelocked weights: the row in SCALE, and since version 4 of commit-reveal the hotkey before it.
- *
- * The hotkey binds a ciphertext to its sender, so no one can commit a copy of another validator's weights. Older
- * runtimes (until about spec 300) used the payload without it, and the chain still tries that form second.
+ * The payload of timelocked weights: the row in SCALE, since version 4 of commit-reveal after its hotkey, so that no
+ * one can commit a copy. The chain tries the older form second.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -10,9 +8,9 @@ import { type Parsed, parsed, refused } from "../../core/fault.ts";
 import { concatBytes, scaleBytes, ScaleReader, scaleU16s, scaleU64 } from "../scale.ts";
 
 export interface WeightsPayload {
-  readonly hotkey: Uint8Array | null; // public key, 32 bytes; null: the older form
+  readonly hotkey: Uint8Array | null; // 32 bytes; null: the older form
   readonly uids: readonly number[];
-  readonly values: readonly number[]; // u16 each, as many as uids
+  readonly values: readonly number[]; // u16
   readonly versionKey: bigint;
 }
 
@@ -26,7 +24,7 @@ export function encodeWeightsPayload(payload: WeightsPayload): Uint8Array {
   return hotkey === null ? row : concatBytes(scaleBytes(hotkey), row);
 }
 
-/** Version 4 first, then the older form, as the chain does. */
+/** Newer form first, as on the chain. */
 export function decodeWeightsPayload(bytes: Uint8Array): Parsed<WeightsPayload> {
   const reader = new ScaleReader(bytes);
   const hotkey = reader.vector();

@@ -1,8 +1,6 @@
 /**
- * Refuses a coldkey among the hotkeys: a node signs with a hotkey all the time, from a file that is not encrypted, and
- * whoever reads a coldkey owns the stake.
- *
- * The wallet's `coldkeypub.txt` names its coldkey. The public development accounts, such as //Alice, may be both.
+ * Refuses coldkeys among the hotkeys, because hotkey files are not encrypted. Only development accounts, such as
+ * //Alice, may be both.
  */
 
 import { readPublicKey } from "./key_files.ts";
@@ -21,7 +19,6 @@ export async function requireNoColdkey(place: HotkeyPlace, publicKey: Uint8Array
   );
 }
 
-/** Null: not named, or not readably. */
 async function namedColdkey(place: HotkeyPlace): Promise<Uint8Array | null> {
   try {
     return await readPublicKey(coldkeyPublicPath(place));

@@ -1,8 +1,6 @@
 /**
- * Coldkeys on disk: the keys that own stake and tokens. A node never loads one; commands that pay do, for one signature.
- *
- * Owns: opening and creating them, encrypted by default, each with `coldkeypub.txt`. Rejects: overwriting unless
- * requested, and a coldkey that does not match its public file. An opened one leaves this folder as a `ChainSigner`.
+ * Coldkeys on disk, encrypted by default, each with `coldkeypub.txt`. Nodes never load one; commands that pay do, for
+ * one signature, as a `ChainSigner`. Refuses to overwrite unless requested.
  */
 
 import type { ChainSigner } from "../call.ts";
@@ -26,10 +24,9 @@ export type ColdkeyState = "encrypted" | "plain" | "public only" | "absent";
 
 export interface ColdkeyView {
   readonly state: ColdkeyState;
-  readonly address: string | null; // from coldkeypub.txt or a plain coldkey; null if neither names one
+  readonly address: string | null; // null if neither coldkeypub.txt nor a plain coldkey names one
 }
 
-/** What is known about a coldkey without opening it. */
 export async function viewColdkey(place: WalletPlace): Promise<ColdkeyView> {
   const path = coldkeyPath(place);
   const address = await addressIn(coldkeyPublicPath(place));
@@ -68,7 +65,7 @@ export interface NewColdkey {
   readonly overwrite?: boolean;
 }
 
-/** Returns the path of the private file. The password is asked for only when nothing else can fail. */
+/** The password is requested only when nothing else can fail. */
 export async function saveColdkey(
   place: WalletPlace,
   { key, password, deriveKey, overwrite = false }: NewColdkey,
@@ -88,7 +85,7 @@ export async function saveColdkey(
   return path;
 }
 
-/** Writes only the public half, for machines that must not hold the coldkey. Returns its path. */
+/** For machines that must not hold the coldkey. */
 export async function saveColdkeyAddress(
   place: WalletPlace,
   { address, overwrite = false }: { address: string; overwrite?: boolean },

@@ -1,21 +1,19 @@
 /**
  * Encrypted keyfiles: `$NACL`, a nonce of 24 bytes, then an XSalsa20-Poly1305 secretbox of the JSON text.
  *
- * Owns: distinguishing the formats, and both directions of Bittensor's current one. Rejects: its two older ones, which
- * no tool has written for years. The key is derived from the password by argon2i with a salt that all files share
- * (Bittensor's choice, so equal passwords give equal keys): only the password's strength protects it. Deriving takes 6
- * to 8 s and 512 MiB; hash-wasm is the fastest of the packages without native code (@noble/hashes: 45 s).
+ * The key is derived by argon2i with a salt that all files share (Bittensor's choice), so only the password protects
+ * it. It takes 6 to 8 s and 512 MiB; hash-wasm is the fastest package without native code (@noble/hashes: 45 s).
  */
 
 import { present } from "../../core/assert.ts";
 
-/** Derives the 32-byte key from the password; tests inject a cheap one. */
+/** 32 bytes; tests inject a cheap one. */
 export type DeriveKey = (password: string) => Promise<Uint8Array>;
 
 export type Encryption = "none" | "nacl" | "ansible" | "fernet";
 
 const salt = Uint8Array.fromHex("137183dff15a09bc9c90b5518739e9b1");
-const iterations = 8; // libsodium's "sensitive" for argon2i; argon2id's level of that name differs
+const iterations = 8; // libsodium's "sensitive" for argon2i, unlike argon2id's
 const memoryKibibytes = 524_288;
 const keyBytes = 32;
 const nonceBytes = 24;
@@ -46,7 +44,7 @@ export function encryptionOf(file: Uint8Array): Encryption {
 
 export interface Unlocking {
   readonly password: string; // not empty
-  readonly deriveKey?: DeriveKey | undefined; // default: argon2i with Bittensor's parameters
+  readonly deriveKey?: DeriveKey | undefined; // default: Bittensor's argon2i
 }
 
 export async function encryptKeyfile(text: string, unlocking: Unlocking): Promise<Uint8Array> {
@@ -59,7 +57,7 @@ export async function encryptKeyfile(text: string, unlocking: Unlocking): Promis
   return file;
 }
 
-/** The JSON text, or null if the password is wrong or the file is damaged; the seal cannot tell which. */
+/** Null: wrong password or damaged. */
 export async function decryptKeyfile(file: Uint8Array, unlocking: Unlocking): Promise<string | null> {
   const nonce = file.subarray(naclMagic.length, naclMagic.length + nonceBytes);
   if (nonce.length < nonceBytes) return null;
@@ -67,7 +65,7 @@ export async function decryptKeyfile(file: Uint8Array, unlocking: Unlocking): Pr
   try {
     return new TextDecoder().decode(cipher.decrypt(file.subarray(naclMagic.length + nonceBytes)));
   } catch {
-    return null; // the library throws if the seal is broken
+    return null; // wrong seal
   }
 }
 

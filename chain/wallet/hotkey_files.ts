@@ -1,8 +1,6 @@
 /**
- * Hotkeys on disk: unencrypted files, because a node signs with them continuously.
- *
- * Owns: loading and creating them, each with its public file. Rejects: encrypted ones, the wallet's coldkey, and
- * overwriting unless requested. Secrets leave this folder only inside `HotkeyPair` and `KeyMaterial`.
+ * Hotkeys on disk, unencrypted, because nodes sign with them continuously. Refuses encrypted ones, the wallet's
+ * coldkey, and overwriting unless requested.
  */
 
 import type { HotkeyPair } from "./hotkey.ts";
@@ -17,14 +15,14 @@ import { assert, present } from "../../core/assert.ts";
 export interface CreatedHotkey {
   readonly pair: HotkeyPair;
   readonly path: string;
-  readonly mnemonic: string; // to show its owner once
+  readonly mnemonic: string; // shown once
 }
 
 export async function hotkeyExists(place: HotkeyPlace): Promise<boolean> {
   return await keyFileExists(hotkeyPath(place));
 }
 
-/** Whether other users of this machine may read the file; null if the system does not say. */
+/** Null if the system does not say. */
 export async function othersMayRead(place: HotkeyPlace): Promise<boolean | null> {
   return await isOpenToOthers(hotkeyPath(place));
 }
@@ -42,7 +40,6 @@ export async function createHotkey(place: HotkeyPlace): Promise<CreatedHotkey> {
   return { pair: key.pair, path, mnemonic: present(key.revealMnemonic(), "A new key has a phrase") };
 }
 
-/** Returns the path of the private file. */
 export async function saveHotkey(
   place: HotkeyPlace,
   { key, overwrite = false }: { key: KeyMaterial; overwrite?: boolean },

@@ -1,9 +1,7 @@
 /**
- * Key files on disk: small, private, written atomically.
- *
- * Owns: the order temporary file → fsync → link or rename → fsync of the folder, mode 0600 in folders of mode 0700, and
- * the message for each system error. Rejects: overwriting unless requested, and files far too large for a key. A hard
- * link fails if the name exists, so two processes cannot both create the same key; a rename would overwrite.
+ * Key files: temporary file → fsync → link or rename → fsync of the folder, mode 0600 in folders of mode 0700. A hard
+ * link fails if the name exists, so two processes cannot create the same key; only overwriting renames. Rejects files
+ * far too large for a key.
  */
 
 import { WalletError } from "./wallet_error.ts";
@@ -22,7 +20,7 @@ export async function keyFileExists(path: string): Promise<boolean> {
   }
 }
 
-/** Whether other users of this machine may read or change the file; null if the system does not say. */
+/** Null if the system does not say. */
 export async function isOpenToOthers(path: string): Promise<boolean | null> {
   const { mode } = await Deno.stat(path);
   return mode === null ? null : (mode & 0o077) !== 0;
@@ -87,7 +85,7 @@ async function removeIfThere(path: string): Promise<void> {
 }
 
 async function syncFolder(path: string): Promise<void> {
-  if (Deno.build.os === "windows") return; // a folder cannot be opened there
+  if (Deno.build.os === "windows") return; // folders cannot be opened there
   using folder = await Deno.open(path, { read: true });
   await folder.sync();
 }

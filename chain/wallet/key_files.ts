@@ -1,9 +1,4 @@
-/**
- * One key file of any format, plain or sealed, and the public file beside each.
- *
- * Owns: reading every current format of Bittensor's tools, and writing a secret together with its public half. Rejects:
- * formats that Bittensor itself has abandoned, with a way to convert them.
- */
+/** Key files in every current format of Bittensor's tools, with the public file beside each. */
 
 import { decryptKeyfile, type DeriveKey, type Encryption, encryptionOf } from "./encrypted_keyfile.ts";
 import { existsError, keyFileExists, readKeyFile, writeKeyFile } from "./key_disk.ts";
@@ -13,7 +8,7 @@ import { openPolkadotExport, parsePolkadotExport } from "./polkadot_json.ts";
 import { WalletError } from "./wallet_error.ts";
 import { assert } from "../../core/assert.ts";
 
-/** How to open a sealed file; the password is asked for only if the file is sealed. */
+/** The password is requested only for sealed files. */
 export interface Unlock {
   readonly password: () => Promise<string>;
   readonly deriveKey?: DeriveKey | undefined;
@@ -21,10 +16,10 @@ export interface Unlock {
 
 export interface OpenedKey {
   readonly key: KeyMaterial;
-  readonly password: string | null; // with which it was sealed
+  readonly password: string | null; // that sealed it
 }
 
-/** A key file from anywhere: Bittensor's, plain or encrypted, or an export of polkadot-js. */
+/** Also accepts an export of polkadot-js. */
 export async function openKeyFile(path: string, { password, deriveKey }: Unlock): Promise<OpenedKey> {
   const bytes = await readKeyFile(path);
   const encryption = encryptionOf(bytes);
@@ -46,7 +41,7 @@ export async function openKeyFile(path: string, { password, deriveKey }: Unlock)
   return { key: await openPolkadotExport(exported, { password: given, path }), password: given };
 }
 
-/** A file that must not be sealed, because a node starts with no one to type a password. */
+/** Nodes start with no one to type a password. */
 export async function readPlainKeyFile(path: string): Promise<string> {
   const bytes = await readKeyFile(path);
   const encryption = encryptionOf(bytes);
@@ -68,7 +63,7 @@ function plainText(bytes: Uint8Array, { encryption, path }: { encryption: Encryp
   );
 }
 
-/** The public key that a public or plain private file names; null if there is no file. */
+/** From a public or plain private file; null if there is none. */
 export async function readPublicKey(path: string): Promise<Uint8Array | null> {
   if (!await keyFileExists(path)) return null;
   return publicKeyOfKeyfile(new TextDecoder().decode(await readKeyFile(path)), path);
@@ -79,17 +74,17 @@ export interface NewKeyFiles {
   readonly publicPath: string;
   readonly publicKey: Uint8Array;
   readonly overwrite: boolean;
-  readonly seal: () => Promise<Uint8Array>; // the private file's bytes; called only when nothing else can fail
+  readonly seal: () => Promise<Uint8Array>; // called only when nothing else can fail
 }
 
-/** The secret first: a public file without its secret would name a key that no one holds. */
+/** Secret first: a lone public file would name a key that no one holds. */
 export async function writeKeyFiles({ path, publicPath, publicKey, overwrite, seal }: NewKeyFiles): Promise<void> {
   if (!overwrite) await requireRoom({ path, publicPath, publicKey });
   await writeKeyFile({ path, bytes: await seal(), overwrite });
   await writePublicFile({ path: publicPath, publicKey });
 }
 
-/** Throws if a key would be overwritten. The public file may exist if it names the same key. */
+/** The public file may exist if it names the same key. */
 export async function requireRoom(files: { path: string; publicPath: string; publicKey: Uint8Array }): Promise<void> {
   if (await keyFileExists(files.path)) throw existsError(files.path);
   await requirePublicRoom({ path: files.publicPath, publicKey: files.publicKey });

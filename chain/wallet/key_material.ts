@@ -1,9 +1,6 @@
 /**
- * A key with its sources (phrase, mini-secret), for writing a keyfile and as the result of reading one.
- *
- * Owns: phrase and mini-secret, in private fields, so that no inspection, JSON or log shows them. Rejects: keys that
- * fail their own sign-and-verify test. A phrase is kept only if it alone gives the key: with an additional password or
- * derivation path, other tools would load another key from the same file.
+ * A key with its phrase or mini-secret in private fields, for keyfiles. A phrase is kept only if it alone gives the
+ * key: with a password or derivation path, other tools would load another key.
  */
 
 import { hotkeyOfMiniSecret, type HotkeyPair, selfTest } from "./hotkey.ts";
@@ -25,12 +22,12 @@ export class KeyMaterial {
     this.#miniSecret = made.miniSecret ?? null;
   }
 
-  /** For writing keyfiles, and for showing a new key's phrase to its owner once. */
+  /** For keyfiles, and to show once. */
   revealMnemonic(): string | null {
     return this.#mnemonic;
   }
 
-  /** Only for writing keyfiles. */
+  /** For keyfiles. */
   revealMiniSecret(): Uint8Array | null {
     return this.#miniSecret;
   }
@@ -40,7 +37,6 @@ export function newKeyMaterial(): KeyMaterial {
   return present(keyOfMnemonic(newMnemonic()), "A new mnemonic is valid");
 }
 
-/** Null if the words are not a phrase. */
 export function keyOfMnemonic(words: string, password = ""): KeyMaterial | null {
   const miniSecret = miniSecretOfMnemonic(words, password);
   if (miniSecret === null) return null;
@@ -53,10 +49,10 @@ export function keyOfMiniSecret(miniSecret: Uint8Array): KeyMaterial {
 }
 
 /**
- * The words are BIP-39's, the key derivation is not: PBKDF2 runs over the entropy behind the words, not over their
- * text, and the first 32 bytes are the sr25519 mini-secret.
+ * The words are BIP-39's, the derivation is not: PBKDF2 over their entropy; the first 32 bytes are the sr25519
+ * mini-secret.
  */
-const entropyBits = 128; // 12 words, as Bittensor's own tools make them
+const entropyBits = 128; // 12 words, as in Bittensor's tools
 const pbkdf2Rounds = 2048;
 const miniSecretBytes = 32;
 
@@ -64,7 +60,6 @@ export function newMnemonic(): string {
   return generateMnemonic(wordlist, entropyBits);
 }
 
-/** Null if the phrase is invalid. `password` is the part after `///` of a secret URI; keyfiles have none. */
 export function miniSecretOfMnemonic(phrase: string, password = ""): Uint8Array | null {
   const words = phrase.trim().split(/\s+/).join(" ");
   if (!validateMnemonic(words, wordlist)) return null;

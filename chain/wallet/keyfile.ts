@@ -1,10 +1,7 @@
 /**
- * The text of a Bittensor key file, both ways: hotkeys and opened coldkeys, and the public halves beside them.
- *
- * Owns: the JSON shape with its legacy quirks (a key named " ss58Address", a bare mnemonic or hex seed instead of JSON,
- * `cryptoType` as number, text or object) and the choice among the secrets in one file: phrase, then seed, then private
- * key, the first that gives the key the file itself names. Rejects: other key types, secrets of another key, files that
- * name two keys. Error texts quote nothing from the file except an address or a key type.
+ * Bittensor key files as text, with legacy quirks (a key named " ss58Address", a bare phrase or hex seed, `cryptoType`
+ * as number, text or object). The first of phrase, seed and private key that gives the named key counts. Error texts
+ * quote only addresses and key types.
  */
 
 import { hotkeyOfCanonicalSecretKey, miniSecretBytes, secretKeyBytes } from "./hotkey.ts";
@@ -17,7 +14,6 @@ type Fields = Readonly<Record<string, unknown>>;
 const sr25519 = 1;
 const publicKeyBytes = 32;
 
-/** The format of Bittensor's own tools; unknown secrets are left out. */
 export function keyfileText(key: KeyMaterial): string {
   const mnemonic = key.revealMnemonic();
   const miniSecret = key.revealMiniSecret();
@@ -29,7 +25,6 @@ export function keyfileText(key: KeyMaterial): string {
   });
 }
 
-/** `coldkeypub.txt` and `HOTpub.txt`. */
 export function publicKeyfileText(publicKey: Uint8Array): string {
   return JSON.stringify(publicFields(publicKey));
 }
@@ -39,7 +34,6 @@ function publicFields(publicKey: Uint8Array) {
   return { accountId: hex, publicKey: hex, ss58Address: encodeAddress(publicKey), cryptoType: sr25519 };
 }
 
-/** `path` is only for the error text. */
 export function keyOfKeyfile(text: string, path: string): KeyMaterial {
   const content = text.trim();
   const fields = content.startsWith("{") ? jsonFields(content, path) : bareFields(content);
@@ -62,7 +56,7 @@ export function keyOfKeyfile(text: string, path: string): KeyMaterial {
   );
 }
 
-/** The public key a file names, for a private file too, without reading its secrets. */
+/** Reads no secrets. */
 export function publicKeyOfKeyfile(text: string, path: string): Uint8Array {
   const fields = jsonFields(text.trim(), path);
   requireSr25519(fields, path);
@@ -88,7 +82,7 @@ function jsonFields(content: string, path: string): Fields {
   try {
     value = JSON.parse(content);
   } catch {
-    // falls through: the parser's own message would quote the file and thus the secret
+    // the parser's message would quote the secret
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new WalletError("malformed", `Cannot use ${path}: it is not one JSON object`);
@@ -96,7 +90,7 @@ function jsonFields(content: string, path: string): Fields {
   return value as Fields;
 }
 
-/** Files older than the JSON form: the phrase or the seed alone. */
+/** Files from before the JSON form. */
 function bareFields(content: string): Fields {
   return /\s/.test(content) ? { secretPhrase: content } : { secretSeed: content };
 }
@@ -108,7 +102,7 @@ function requireSr25519(fields: Fields, path: string): void {
   throw new WalletError("malformed", `Cannot use ${path} as its cryptoType must be sr25519: current value is ${shown}`);
 }
 
-/** 1, "1", "sr25519", "Sr25519", {"Sr25519": null} and ["Sr25519"] have all been in use; null if there is none. */
+/** 1, "1", "sr25519", "Sr25519", {"Sr25519": null} or ["Sr25519"]; null: none. */
 function cryptoName(value: unknown): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== "object") return String(value).toLowerCase();
@@ -154,7 +148,7 @@ function hexField(fields: Fields, name: string, bytes: number): Uint8Array | nul
   return hex.length === 2 * bytes && /^[0-9a-f]+$/i.test(hex) ? Uint8Array.fromHex(hex) : null;
 }
 
-/** A public field's content for messages: only an address may be quoted, because a damaged file may hold a secret there. */
+/** Only addresses: a damaged file may hold a secret there. */
 function printableKey(named: string | undefined): string {
   return named !== undefined && decodeAddress(named) !== null ? named : "another key";
 }

@@ -1,8 +1,6 @@
 /**
- * Accounts as polkadot-js and its browser extensions export them: JSON with a sealed key inside. Read only.
- *
- * Owns: the two containers (scrypt and secretbox; a PKCS #8-like wrapper around the secret). Rejects: other versions,
- * other key types, and scrypt parameters that would exhaust memory, because the file chooses them.
+ * Accounts exported by polkadot-js and its extensions: JSON with a sealed key (scrypt and secretbox) in a PKCS #8-like
+ * wrapper. The file chooses the scrypt parameters, so those that would exhaust memory are rejected.
  */
 
 import { hotkeyOfHalfEd25519SecretKey } from "./hotkey.ts";
@@ -12,7 +10,7 @@ import { WalletError } from "./wallet_error.ts";
 const saltBytes = 32;
 const headBytes = saltBytes + 12; // salt, then N, p, r as u32 little-endian
 const nonceBytes = 24;
-const mostCost = 2 ** 17; // what polkadot-js writes now: times r = 8 blocks of 128 bytes, 128 MiB
+const mostCost = 2 ** 17; // polkadot-js' own: 128 MiB with r = 8
 const mostPasses = 10; // its older files
 const wrapperHead = Uint8Array.fromHex("3053020101300506032b657004220420");
 const wrapperDivider = Uint8Array.fromHex("a123032100");
@@ -26,7 +24,7 @@ export interface PolkadotExport {
   readonly version: string;
 }
 
-/** Null if the text is not such an export; it may still be a keyfile. */
+/** Null: possibly a keyfile. */
 export function parsePolkadotExport(text: string): PolkadotExport | null {
   try {
     const { encoded, encoding } = JSON.parse(text) as Record<string, unknown>;
@@ -39,13 +37,13 @@ export function parsePolkadotExport(text: string): PolkadotExport | null {
       version: String(version),
     };
   } catch {
-    return null; // the parser's own message would quote the file
+    return null; // the parser's message would quote the file
   }
 }
 
 export interface OpenExportOptions {
   readonly password: string;
-  readonly path: string; // for the error text
+  readonly path: string;
 }
 
 export async function openPolkadotExport(
@@ -107,7 +105,7 @@ async function unseal(encoded: Uint8Array, { password, path }: OpenExportOptions
   try {
     return cipher.decrypt(encoded.subarray(headBytes + nonceBytes));
   } catch {
-    return null; // the library throws if the seal is broken
+    return null; // wrong seal
   }
 }
 

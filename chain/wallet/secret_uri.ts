@@ -1,20 +1,17 @@
 /**
- * Secret URIs as Substrate writes them: `PHRASE//hard/soft///password`, a hex seed instead of the phrase, or only a
- * path, which starts at the public development phrase (`//Alice`).
- *
- * Owns: the grammar and the chain code of a junction. Anything else gives null, because an error text must not quote it.
+ * Substrate's secret URIs: `PHRASE//hard/soft///password`, a hex seed instead of the phrase, or only a path from the
+ * development phrase (`//Alice`). Anything else gives null, because error texts must not quote it.
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
 import { miniSecretBytes } from "./hotkey.ts";
 import { KeyMaterial, keyOfMiniSecret, keyOfMnemonic } from "./key_material.ts";
 
-const developmentPhrase = "bottom drive obey lake curtain smoke basket hold race lonely fit walk"; // Substrate's, public
+const developmentPhrase = "bottom drive obey lake curtain smoke basket hold race lonely fit walk"; // public
 const chainCodeBytes = 32;
 const largestU64 = 2n ** 64n - 1n;
 const grammar = /^(?<secret>[^/]*)(?<path>(?:\/\/?[^/]+)*)(?:\/\/\/(?<password>.*))?$/s;
 
-/** The key of a phrase, a seed or a URI; null if it is none of these. */
 export function keyOfSecretUri(uri: string): KeyMaterial | null {
   const { secret = "", path = "", password = "" } = grammar.exec(uri)?.groups ?? {};
   if (secret === "" && path === "") return null;
@@ -30,16 +27,16 @@ export function keyOfSecretUri(uri: string): KeyMaterial | null {
 function keyOfSecret(secret: string, password: string): KeyMaterial | null {
   const hex = secret.replace(/^0x/, "");
   if (hex.length === 2 * miniSecretBytes && /^[0-9a-f]+$/i.test(hex)) {
-    return password === "" ? keyOfMiniSecret(Uint8Array.fromHex(hex)) : null; // Substrate has no password for seeds
+    return password === "" ? keyOfMiniSecret(Uint8Array.fromHex(hex)) : null; // seeds have no password
   }
   if (secret !== "" || password !== "") return keyOfMnemonic(secret === "" ? developmentPhrase : secret, password);
   return developmentRoot ??= keyOfMnemonic(developmentPhrase, "");
 }
 
-/** A phrase takes a tenth of a second of one core, and a local chain derives several keys for every node. */
+/** Cached: a phrase takes 0.1 s, and a local chain derives several keys per node. */
 let developmentRoot: KeyMaterial | null = null;
 
-/** A number as little-endian bytes; a text as its SCALE encoding, hashed if that is too long. */
+/** Little-endian number, or text in SCALE, hashed if too long. */
 function chainCodeOf(junction: string): Uint8Array {
   const code = new Uint8Array(chainCodeBytes);
   const number = /^\+?\d+$/.test(junction) ? BigInt(junction.replace("+", "")) : null;
@@ -54,7 +51,7 @@ function chainCodeOf(junction: string): Uint8Array {
   return code;
 }
 
-/** SCALE's compact integer, for lengths below 2^30. */
+/** For lengths below 2^30. */
 function compactLength(length: number): number[] {
   if (length < 64) return [length << 2];
   const value = (length << 2) | (length < 2 ** 14 ? 1 : 2);

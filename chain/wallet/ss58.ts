@@ -1,8 +1,6 @@
 /**
- * ss58 addresses as Subtensor writes them: base58(prefix 42, 32-byte public key, 2 checksum bytes).
- *
- * Owns: encoding and decoding. Rejects: other prefixes and lengths, so each key has exactly one address here. Checksum:
- * first two bytes of blake2b-512("SS58PRE" + prefix + key).
+ * ss58 addresses: base58(prefix 42, 32-byte public key, 2 checksum bytes). Checksum: first two bytes of
+ * blake2b-512("SS58PRE" + prefix + key). Other prefixes are rejected, so a key has one address.
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
@@ -29,7 +27,7 @@ export function encodeAddress(publicKey: Uint8Array): NodeId {
   return nodeId(base58.encode(bytes));
 }
 
-/** The public key of an address, or null if the text is not an address with prefix 42. */
+/** Null: invalid, or another prefix. */
 export function decodeAddress(address: string): Uint8Array | null {
   if (address.length > maxAddressCharacters) return null;
   const bytes = fromBase58(address);
@@ -50,6 +48,6 @@ function fromBase58(text: string): Uint8Array | null {
   try {
     return base58.decode(text);
   } catch {
-    return null; // a character outside the alphabet
+    return null;
   }
 }

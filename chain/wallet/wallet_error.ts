@@ -1,17 +1,15 @@
-/** Why a wallet cannot be used: `code` is for branching, the message for reading. */
-
 export type WalletErrorCode =
-  | "missing" // no such file
-  | "exists" // a new key would overwrite one
-  | "encrypted" // a node reads plaintext hotkeys only
-  | "oldEncryption" // a format that only Bittensor's own package converts
+  | "missing"
+  | "exists" // would be overwritten
+  | "encrypted" // a node reads only plaintext hotkeys
+  | "oldEncryption" // only Bittensor's package converts it
   | "wrongPassword"
-  | "malformed" // not a key file, or a key of another kind
-  | "mismatch" // the secret gives an address other than the file's
+  | "malformed"
+  | "mismatch"
   | "coldkey" // a coldkey where a hotkey must be
-  | "badName" // a name that would point outside the wallet folder
-  | "diskFull" // or this user's quota is used up
-  | "unreadable"; // another file system error
+  | "badName" // it would point outside the wallet folder
+  | "diskFull" // or over the quota
+  | "unreadable";
 
 export class WalletError extends Error {
   override name = "WalletError";

@@ -1,8 +1,6 @@
 /**
- * Lists the wallets of a folder by their public halves. It reads a secret only from files that contain nothing else.
- *
- * Owns: what counts as a wallet (a folder with a coldkey file, a coldkeypub.txt or a hotkeys folder) and as a hotkey.
- * An unreadable file is listed with the reason instead of an address, so that one bad file does not hide others.
+ * Lists wallets by their public halves. A wallet is a folder with a coldkey file, a coldkeypub.txt or a hotkeys folder.
+ * Unreadable files are listed with the reason.
  */
 
 import { requireNoColdkey } from "./coldkey_check.ts";
@@ -32,7 +30,7 @@ export interface ListedWallet {
   readonly name: string;
   readonly path: string;
   readonly coldkey: ListedColdkey;
-  readonly hotkeys: readonly ListedHotkey[]; // by name
+  readonly hotkeys: readonly ListedHotkey[];
 }
 
 export async function listWallets(folder: string): Promise<ListedWallet[]> {
@@ -44,7 +42,6 @@ export async function listWallets(folder: string): Promise<ListedWallet[]> {
   return wallets;
 }
 
-/** Null if the folder is not a wallet or does not exist. */
 export async function viewWallet(place: WalletPlace): Promise<ListedWallet | null> {
   const names = await listHotkeys(place);
   const hotkeys = await Promise.all(names.map((hotkey) => listedHotkey({ ...place, hotkey })));
@@ -57,7 +54,7 @@ export async function listHotkeys(place: WalletPlace): Promise<string[]> {
   return (await namesIn(hotkeysPath(place))).filter((name) => !name.endsWith(publicSuffix));
 }
 
-/** The address that a hotkey's files name; the public file first, because the private one may be encrypted. */
+/** The private file may be encrypted. */
 export async function hotkeyAddress(place: HotkeyPlace): Promise<string> {
   const publicKey = await readPublicKey(hotkeyPublicPath(place)) ?? await keyInPlainFile(hotkeyPath(place));
   await requireNoColdkey(place, publicKey);

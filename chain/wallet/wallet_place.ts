@@ -1,14 +1,12 @@
 /**
- * Where a wallet's files are, in the layout of Bittensor's own tools: `<folder>/<wallet>/{coldkey, coldkeypub.txt,
- * hotkeys/<hotkey>, hotkeys/<hotkey>pub.txt}`.
- *
- * Rejects: names that would point outside the folder or look like another kind of file. Does not access the disk.
+ * Paths in the layout of Bittensor's tools: `<folder>/<wallet>/{coldkey, coldkeypub.txt, hotkeys/<hotkey>,
+ * hotkeys/<hotkey>pub.txt}`.
  */
 
 import { WalletError } from "./wallet_error.ts";
 
 export interface WalletPlace {
-  readonly folder: string; // of all wallets, usually ~/.bittensor/wallets
+  readonly folder: string; // usually ~/.bittensor/wallets
   readonly wallet: string;
 }
 
@@ -26,7 +24,6 @@ export function coldkeyPath(place: WalletPlace): string {
   return `${walletPath(place)}/coldkey`;
 }
 
-/** The coldkey's public half, which is all that a node's machine needs. */
 export function coldkeyPublicPath(place: WalletPlace): string {
   return `${coldkeyPath(place)}${publicSuffix}`;
 }
@@ -43,7 +40,7 @@ export function hotkeyPublicPath(place: HotkeyPlace): string {
   return `${hotkeyPath(place)}${publicSuffix}`;
 }
 
-/** A leading dot is reserved for files being written. */
+/** A leading dot marks files being written. */
 export function isFileName(name: string): boolean {
   return name !== "" && name.length <= 100 && !name.startsWith(".") && !/[/\\\p{Cc}]/u.test(name);
 }

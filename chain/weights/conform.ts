@@ -1,11 +1,9 @@
 /**
- * Converts scores to a row of u16 that the chain accepts, bit for bit as the official SDK (v11) does.
+ * Scores as a row of u16 that the chain accepts, bit for bit like the official SDK (v11): clips to the maximum share,
+ * scales the largest to 65,535, rounds.
  *
- * Owns: clipping to the subnet's maximum share, scaling the largest to 65,535, rounding, and what is rejected. It
- * deliberately does not do what SDK v10 did with too few weights or none: set a uniform row. A single weight on oneself
- * is exempt from both limits, as on the chain. Scores come from our own orchestrator, but over the network, so a bad one is a
- * typed refusal. If the SDK's rounding leaves a share slightly above the limit, which the chain would refuse, the row
- * is clipped slightly lower.
+ * Unlike SDK v10, it never sets a uniform row if there are too few weights. A single weight on oneself has no limits.
+ * If rounding leaves a share above the limit, the row is clipped slightly lower.
  */
 
 import { isWithinMaxWeight, u16Max, type WeightsRow } from "./stored_row.ts";
@@ -22,7 +20,6 @@ export interface ConformLimits {
   readonly maxWeightsLimit: number; // u16; 65535: no limit
 }
 
-/** Keeps the order of `scores`. */
 export function conformWeights(
   scores: readonly { readonly uid: number; readonly score: number }[],
   limits: ConformLimits,
@@ -53,10 +50,7 @@ export function conformWeights(
   return { ok: true, row };
 }
 
-/**
- * Clipped by the SDK's rule, then further in steps of the limit's own unit while the chain would still refuse the
- * rounded row.
- */
+/** Clips further, in steps of the limit's unit, until the chain accepts the rounded row. */
 function rowWithin(uids: readonly number[], raw: readonly number[], maxWeightsLimit: number): WeightsRow | null {
   if (maxWeightsLimit >= u16Max) return roundRow(uids, raw);
   for (const stepsLower of [0, 1, 2, 4, 8, 16, 32]) {
@@ -69,30 +63,27 @@ function rowWithin(uids: readonly number[], raw: readonly number[], maxWeightsLi
 const refuse = (reason: ConformRefusal, detail: string): Conformed => ({ ok: false, reason, detail });
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
-/**
- * Shares with sum 1, none above `limit`: the largest are cut to a height at which their share is exactly the limit, so
- * the excess is spread over all. A limit that no row can meet gives equal shares.
- */
+/** Shares with sum 1, none above `limit`: the excess is spread. An impossible limit gives equal shares. */
 export function clipToMaxWeight(weights: readonly number[], limit: number): number[] {
   const count = weights.length;
   const total = sumOf(weights);
   if (count * limit <= 1) return weights.map(() => 1 / count);
   const ascending = weights.map((weight) => weight / total).sort((a, b) => a - b);
   if (ascending[count - 1]! <= limit) return weights.map((weight) => weight / total);
-  const epsilon = 1e-7; // the SDK's: keeps the largest share just below the limit
+  const epsilon = 1e-7; // the SDK's
   let sum = 0, kept = 0;
   const sums = ascending.map((share) => sum += share);
   for (const [i, share] of ascending.entries()) {
     if (share / ((count - i - 1) * share + sums[i]! + epsilon) < limit) kept += 1;
   }
-  const keptSum = sums[kept - 1]!; // the smallest share is at most 1 / count < limit, so at least one is kept
+  const keptSum = sums[kept - 1]!; // the smallest share is at most 1 / count < limit
   const cutoff = (limit * keptSum - epsilon) / (1 - limit * (count - kept)) * total;
   const clipped = weights.map((weight) => Math.min(weight, cutoff));
   const clippedTotal = sumOf(clipped);
   return clipped.map((weight) => weight / clippedTotal);
 }
 
-/** The largest becomes 65,535; values that round to zero are left out. */
+/** Zeros are left out. */
 function roundRow(uids: readonly number[], shares: readonly number[]): WeightsRow {
   const top = Math.max(...shares);
   const values = shares.map((share) => roundHalfToEven((share / top) * u16Max));

@@ -1,6 +1,6 @@
 /**
- * The hash of a salted weight commit: blake2b-256 over SCALE of account, storage index, row, salt, version key. The
- * salt must be kept until the reveal: without it the commit cannot be opened.
+ * A salted commit's hash: blake2b-256 over SCALE of account, storage index, row, salt, version key. Without the salt it
+ * cannot be revealed.
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
@@ -10,7 +10,6 @@ import type { WeightsRow } from "./stored_row.ts";
 
 const mechanismStride = 4_096; // the chain's largest number of subnets
 
-/** The index under which the chain stores weights and their times: one per mechanism of a subnet. */
 export function storageIndex(options: { netuid: number; mechanism: number }): number {
   const { netuid, mechanism } = options;
   assert(
@@ -21,11 +20,11 @@ export function storageIndex(options: { netuid: number; mechanism: number }): nu
 }
 
 export function saltedCommitHash(options: {
-  readonly publicKey: Uint8Array; // of the hotkey, 32 bytes
+  readonly publicKey: Uint8Array; // hotkey, 32 bytes
   readonly netuid: number;
   readonly mechanism: number;
   readonly row: WeightsRow;
-  readonly salt: readonly number[]; // u16 each
+  readonly salt: readonly number[]; // u16
   readonly versionKey: bigint;
 }): Uint8Array {
   const { publicKey, row, salt, versionKey } = options;

@@ -1,12 +1,11 @@
 /**
- * How the chain stores a row of weights: with its own scaling and limit, in its fixed-point numbers (32 fraction bits,
- * every division truncated), so that a row read back can be compared by equality.
+ * A row as the chain stores it, scaled and limited in fixed point (32 fraction bits, truncated divisions), so that rows
+ * compare by equality.
  */
 
-/** A row as sent. */
 export interface WeightsRow {
   readonly uids: readonly number[];
-  readonly values: readonly number[]; // u16 each, none 0
+  readonly values: readonly number[]; // u16, none 0
 }
 
 export type StoredRow = readonly { readonly uid: number; readonly value: number }[];
@@ -14,7 +13,7 @@ export type StoredRow = readonly { readonly uid: number; readonly value: number 
 export const u16Max = 0xffff;
 const fractionBits = 32n;
 const half = 1n << (fractionBits - 1n);
-const largeThreshold = 32_768n; // above this, the chain divides before it multiplies, so that the product does not overflow
+const largeThreshold = 32_768n; // above it the chain divides first, to avoid overflow
 
 export function upscaled(values: readonly number[]): number[] {
   const top = BigInt(Math.max(0, ...values));
@@ -28,7 +27,7 @@ export function upscaled(values: readonly number[]): number[] {
   });
 }
 
-/** The chain's MaxWeightExceeded check: the largest share of the row against the subnet's limit. */
+/** As in the chain's MaxWeightExceeded. */
 export function isWithinMaxWeight(values: readonly number[], maxWeightsLimit: number): boolean {
   if (maxWeightsLimit >= u16Max) return true;
   const stored = upscaled(values);
@@ -38,7 +37,6 @@ export function isWithinMaxWeight(values: readonly number[], maxWeightsLimit: nu
   return share <= (BigInt(maxWeightsLimit) << fractionBits) / BigInt(u16Max);
 }
 
-/** As it will be read back, by uid. */
 export function storedRowOf(row: WeightsRow): StoredRow {
   const values = upscaled(row.values);
   return row.uids.map((uid, i) => ({ uid, value: values[i]! })).filter(({ value }) => value > 0)

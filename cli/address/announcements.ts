@@ -1,7 +1,6 @@
 /**
- * The runs that a subnet's chain announces: invites that vouched hotkeys have published, so no one else can make this
- * longer. Publications for other purposes are skipped. On a public chain, an address that is valid only on one
- * machine or network is rejected: nodes would dial hosts in their own network.
+ * The runs that a subnet's chain announces: invites that vouched hotkeys have published. On a public chain, an address
+ * that is valid only on one machine or network is rejected: nodes would dial hosts in their own network.
  */
 
 import type { Address, CommitmentField } from "../../chain/call.ts";
@@ -9,7 +8,6 @@ import type { Chain, Neuron } from "../../chain/chain.ts";
 import { hostOfSocket, type Invite, isInvite, readInvite } from "./invite.ts";
 import { type IpAddress, ipOfText } from "../../chain/ip_address.ts";
 
-/** Best first. */
 interface Voucher {
   readonly hotkey: Address;
   readonly by: "owner" | "stake";
@@ -38,7 +36,7 @@ export function vouchersOf(
 
 export interface Announcement extends Voucher {
   readonly invite: Invite;
-  readonly block: number; // of publication
+  readonly block: number;
 }
 
 export interface Announcements {
@@ -95,7 +93,6 @@ function withoutRepeats(runs: readonly Announcement[]): Announcement[] {
   });
 }
 
-/** IPv4: the prefix and its length in bits. */
 const ownIpv4: readonly (readonly [first: string, bits: number])[] = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
@@ -108,7 +105,7 @@ const ownIpv4: readonly (readonly [first: string, bits: number])[] = [
 ];
 
 const ownIpv6: readonly (readonly [first: string, bits: number])[] = [
-  ["::", 127], // none, loopback
+  ["::", 127],
   ["fc00::", 7],
   ["fe80::", 10],
   ["ff00::", 8],

@@ -1,12 +1,8 @@
 /**
- * Which orchestrator and run a node accepts at an address: those typed or announced, or the orchestrator proven at
- * the first contact.
+ * Which orchestrator and run a node accepts at an address: trust on first use, as with SSH host keys.
  *
- * Trust on first use, as with SSH host keys: without an invite, an announcement, `--hub` or `--run` the first
- * orchestrator to answer is remembered in the data folder, and no other is accepted at that address until it is
- * named. An orchestrator that proves the key may begin another run, which the node joins unless its user named one.
- * At a loopback address the remembered orchestrator is replaced with a warning. A torn or foreign file counts as
- * none.
+ * Unless named, the first orchestrator to answer is remembered in the data folder, and no other is accepted at that
+ * address. It may begin another run. At a loopback address it is replaced with a warning. A torn file counts as none.
  */
 
 import { decodeAddress } from "../../chain/wallet/ss58.ts";
@@ -17,8 +13,8 @@ import { UsageError } from "../program/errors.ts";
 import { isLoopbackHost } from "./public_address.ts";
 
 export interface Pinned {
-  readonly hub: NodeId | null; // null: the first that proves one
-  readonly run: string | null; // null: any of that orchestrator
+  readonly hub: NodeId | null; // null: the first
+  readonly run: string | null; // null: any
 }
 
 export class HubPin implements Pinned {
@@ -28,7 +24,7 @@ export class HubPin implements Pinned {
   #remembered: Pinned;
   readonly run: string | null;
   hub: NodeId | null;
-  #hasMet = false; // in this process
+  #hasMet = false;
 
   private constructor(place: { folder: string; socket: string }, remembered: Pinned, typed: Pinned) {
     this.#folder = `${place.folder}/hubs`;
@@ -52,8 +48,8 @@ export class HubPin implements Pinned {
   }
 
   /**
-   * From now on no other orchestrator is accepted. Returns a warning if they replace remembered ones that were not
-   * typed, unless this process has met the orchestrator before.
+   * Returns a warning if remembered ones that were not typed are replaced, unless this process met the orchestrator
+   * before.
    */
   async met({ hub, run }: { hub: NodeId; run: string }): Promise<string | null> {
     this.hub = hub;

@@ -1,12 +1,10 @@
 /**
- * An invite: the orchestrator's address, the run and the key that it must prove, as one word.
+ * An invite: the orchestrator's address, the run and the key that it must prove, as one word in canonical spelling.
  *
- * iota://203.0.113.7:9009/small-1a2b3c4d#5F…, iotas://run.example/small-1a2b3c4d#5F… (TLS),
- * iota://[2001:db8::7]:9009/…
+ *  iota://203.0.113.7:9009/small-1a2b3c4d#5F…, iotas://run.example/small-1a2b3c4d#5F… (TLS),
+ *  iota://[2001:db8::7]:9009/…
  *
- * People paste it as `--orchestrator`, and an orchestrator publishes it on the chain. A stranger wrote it, so parsing
- * is strict: bounded length, a valid host name or address, a key with a valid checksum. A parsed invite is in
- * canonical spelling.
+ * A stranger may have written it, so parsing is strict.
  */
 
 import { ipOfText, textOfIp } from "../../chain/ip_address.ts";
@@ -14,7 +12,7 @@ import { decodeAddress } from "../../chain/wallet/ss58.ts";
 import { type NodeId, nodeId } from "../../core/ids.ts";
 
 export interface Invite {
-  readonly socket: string; // ws:// or wss://
+  readonly socket: string;
   readonly run: string;
   readonly hub: NodeId;
 }
@@ -30,7 +28,6 @@ const pathPattern = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]{1,64}){0,4}$/;
 
 export const isInvite = (text: string): boolean => /^iotas?:/i.test(text);
 
-/** Null: not an invite. */
 export function readInvite(text: string): Invite | null {
   const parts = text.length > inviteCharsMax ? null : invitePattern.exec(text);
   if (parts === null) return null;
@@ -57,7 +54,7 @@ export function inviteText({ socket, run, hub }: Invite): string | null {
   return read === null ? null : `iota${read.socket.slice(2)}/${run}#${hub}`;
 }
 
-/** An invite as one word for any POSIX shell, and for zsh, where # may have a special meaning. */
+/** For any POSIX shell, and for zsh, where # may have a special meaning. */
 export const quotedInvite = (text: string): string => `'${text}'`; // an invite contains no quote
 
 /** IPv6 without brackets. */
@@ -75,10 +72,7 @@ function socketOf({ protocol, place, path }: { protocol: string; place: string; 
   return `${protocol}://${host}${port === usualPorts[protocol] ? "" : `:${port}`}${path}`;
 }
 
-/**
- * URL parsers read 127.1 and 0x7f000001 as addresses, so a name that ends with a number is rejected unless it is a full
- * address.
- */
+/** URL parsers read 127.1 and 0x7f000001 as addresses, so a name that ends with a number must be a full address. */
 function hostOf(text: string): string | null {
   if (text.startsWith("[")) {
     const ip = ipOfText(text.slice(1, -1));

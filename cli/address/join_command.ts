@@ -9,13 +9,10 @@ import { type Invite, inviteText, quotedInvite } from "./invite.ts";
 export interface JoinOptions {
   readonly role?: "miner" | "validate";
   readonly authorityFile?: string | null; // the certificate that nodes must trust
-  readonly chain?: NamedChain | null; // of the run
+  readonly chain?: NamedChain | null;
 }
 
-/**
- * An address that does not fit an invite is given with the options that pin its orchestrator and run. A private chain
- * is named, so that a node can be registered there before it dials.
- */
+/** Where no invite fits, options pin orchestrator and run. */
 export function joinCommand(
   invite: Invite,
   { role = "miner", authorityFile = null, chain = null }: JoinOptions = {},

@@ -1,7 +1,4 @@
-/**
- * The address at which other machines reach this orchestrator, from the settings, where the port listens, and this
- * machine's interfaces. IPv6 addresses are in brackets. Whether it is reachable only another machine can tell.
- */
+/** The address at which other machines reach this orchestrator, if at all. IPv6 is in brackets. */
 
 import { UsageError } from "../program/errors.ts";
 
@@ -11,7 +8,7 @@ export interface ServedAt {
 }
 
 export interface NetworkAddress {
-  readonly name: string; // the interface's name
+  readonly name: string;
   readonly family: "IPv4" | "IPv6";
   readonly address: string;
 }
@@ -46,7 +43,6 @@ export function otherUrls(bound: BoundPort): string[] {
     .slice(0, mostOthers);
 }
 
-/** `name`: the option or setting that gave it. */
 export function mustBeHost(host: string, name = "--host"): void {
   const bare = host.replace(/^\[(.*)\]$/, "$1").replace(/%.*$/, "");
   if (bare.includes(":") ? URL.canParse(`ws://[${bare}]`) : /^(?!\d+$)[\w.-]+$/.test(bare)) return;
@@ -97,12 +93,11 @@ function portOf(text: string, url: URL): string {
 /** Interfaces that programs create for their own guests; other machines cannot reach them. */
 const virtualName = /^(docker|br-|veth|virbr|cni|flannel|lxc|podman|vmnet|vboxnet|lo)/;
 
-/** A port at `::` accepts IPv4 as well. The fallback is loopback, with which only this machine can join. */
+/** A port at `::` accepts IPv4 as well. With the fallback, only this machine can join. */
 function bestAddress(host: string, interfaces: readonly NetworkAddress[]): string {
   return ranked(host, interfaces)[0]?.address ?? (host === "::" ? "::1" : "127.0.0.1");
 }
 
-/** The likeliest first. */
 function ranked(host: string, interfaces: readonly NetworkAddress[]): NetworkAddress[] {
   const wanted = host === "::" ? ["IPv6", "IPv4"] : ["IPv4"];
   return interfaces

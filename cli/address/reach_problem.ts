@@ -1,9 +1,9 @@
-/** Why an orchestrator could not be asked over HTTP: the useful part of the system's error, and what to do about it. */
+/** Why an orchestrator could not be asked over HTTP, and what to do about it. */
 
 import { ProxyError } from "../../net/proxy/tunnel.ts";
 
 export interface ReachProblem {
-  readonly text: string; // "": none known
+  readonly text: string;
   readonly fix: string;
   readonly isUntrusted: boolean; // it answers with a certificate that is not trusted here
 }

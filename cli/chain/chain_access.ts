@@ -1,6 +1,5 @@
 /**
- * Opens the chain that a command's options name, and turns chain errors into messages. polkadot-js is loaded here,
- * only by actions that query a chain.
+ * Opens the chain that a command's options name, and turns chain errors into messages. polkadot-js is loaded only here.
  */
 
 import type { Address } from "../../chain/call.ts";
@@ -15,20 +14,19 @@ import { UsageError, UserError } from "../program/errors.ts";
 import { type CommandTo, nextCommand } from "./text/chain_words.ts";
 import { chainSocketOptions } from "../program/outbound.ts";
 
-const leastCallMs = 3_000; // when several endpoints share the time
-const waitReserveMs = 60_000; // on top of twice the time its blocks should take
+const leastCallMs = 3_000; // when endpoints share the time
+const waitReserveMs = 60_000; // on top of twice the blocks' time
 
 export interface ChainAccess {
   readonly chain: SubtensorChain;
   readonly netuid: number;
-  readonly isPublic: boolean; // a chain that everyone shares
+  readonly isPublic: boolean;
   readonly connectMs: number;
   readonly commandTo: CommandTo; // the next command for this chain and hotkey
-  /** Reads settle within --timeout. */
+  /** Limited by --timeout. */
   reading<T>(work: Promise<T>): Promise<T>;
 }
 
-/** Errors of the chain become UserErrors. */
 export async function withChain<T>(context: CommandContext, body: (access: ChainAccess) => Promise<T>): Promise<T> {
   const endpoints = endpointsOf(context);
   const netuid = context.options.number("netuid") ?? defaultNetuid;

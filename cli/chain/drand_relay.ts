@@ -1,9 +1,8 @@
 /**
- * Opens weights that a client sealed to drand's quicknet instead of this chain's own beacon, as Bittensor's SDK always does.
+ * Opens weights sealed to drand's quicknet instead of this chain's own beacon, as Bittensor's SDK always does.
  *
- * Owns: detecting them when they are committed, warning, and fetching quicknet's pulse from a drand server for the
- * ledger once its round is out. A failed fetch is retried with every block until the chain drops the commit. The server
- * is not trusted: the ledger checks each pulse.
+ * A failed fetch of the pulse is retried with every block until the chain drops the commit. The server is not trusted:
+ * the ledger checks each pulse.
  */
 
 import { outboundFetch } from "../program/outbound.ts";
@@ -14,8 +13,8 @@ import { quicknet, timeOfRoundMs } from "../../chain/timelock/beacon.ts";
 
 export interface DrandRelayOptions {
   readonly ledger: LocalLedger; // opened with `hearsQuicknet`, unless the server is null
-  readonly server: string | null; // "https://api.drand.sh"; null: none is asked
-  readonly fetchText: (url: string) => Promise<string>; // rejects with the reason
+  readonly server: string | null; // null: none is asked
+  readonly fetchText: (url: string) => Promise<string>;
   readonly warn: (text: string) => void;
   readonly note: (text: string) => void;
 }
@@ -24,10 +23,10 @@ const quicknetHash = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c
 
 export class DrandRelay {
   readonly #options: DrandRelayOptions;
-  readonly #seals = new Map<string, ReturnType<typeof sealOf>>(); // of pending commits, by key
-  readonly #fetched = new Set<bigint>(); // rounds
+  readonly #seals = new Map<string, ReturnType<typeof sealOf>>();
+  readonly #fetched = new Set<bigint>();
   #isFetching = false;
-  #problem: string | null = null; // reported last
+  #problem: string | null = null;
   readonly #stop: () => void;
   /** Resolves when no fetch is under way. */
   settled: Promise<void> = Promise.resolve();
@@ -74,7 +73,7 @@ export class DrandRelay {
     if (!this.#isFetching) this.settled = this.#tryServer(server);
   }
 
-  /** Reported now, while it can still be fixed, rather than when the round is due. */
+  /** Now, while a problem can still be fixed, rather than when the round comes. */
   async #tryServer(server: string): Promise<void> {
     await this.#fetching(server, "latest", () => {});
   }
@@ -111,13 +110,13 @@ export class DrandRelay {
   }
 }
 
-/** If a request reaches no server, `fetch` gives the reason as the cause of its error. */
+/** `fetch` gives the reason as its error's cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-/** Null: not a pulse in the format of drand's servers. */
+/** Null: not in the format of drand's servers. */
 function signatureOf(text: string): Uint8Array | null {
   const hex = /"signature"\s*:\s*"([0-9a-f]{96})"/.exec(text)?.[1];
   return hex === undefined ? null : Uint8Array.fromHex(hex);
@@ -126,7 +125,6 @@ function signatureOf(text: string): Uint8Array | null {
 const fetchMs = 10_000;
 const answerBytesMax = 4_096; // a pulse has about 300
 
-/** `fetchText` for the real network. */
 export async function fetchSmallText(url: string): Promise<string> {
   const response = await outboundFetch(url, { signal: AbortSignal.timeout(fetchMs), redirect: "error" });
   const decoder = new TextDecoder();

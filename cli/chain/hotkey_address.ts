@@ -1,8 +1,4 @@
-/**
- * Which hotkey a chain command is about: a literal address, or a wallet's hotkey by its public half.
- *
- * Never opens a secret: `openHotkey` and `openColdkeySigner` open keys for signing.
- */
+/** The hotkey that a chain command is about: an address, or a wallet's public half. */
 
 import type { Address } from "../../chain/call.ts";
 import type { HotkeyPair } from "../../chain/wallet/hotkey.ts";
@@ -20,7 +16,7 @@ export async function hotkeyAddressOf(context: CommandContext): Promise<Address>
   return await explaining(place, () => hotkeyAddress(place));
 }
 
-/** Refuses a word with an address's length and letters: it is a mistyped address, not a name. */
+/** A word with an address's length and letters is a mistyped address, not a name. */
 export function refuseMistyped(given: string): void {
   if (!/^5[1-9A-HJ-NP-Za-km-z]{46,48}$/.test(given)) return;
   throw new UsageError(
@@ -29,7 +25,6 @@ export function refuseMistyped(given: string): void {
   );
 }
 
-/** For an action that the hotkey signs, which an address alone cannot. */
 export async function signingHotkey(context: CommandContext): Promise<HotkeyPair> {
   const { decodeAddress } = await import("../../chain/wallet/ss58.ts");
   const given = context.options.text("hotkey");
@@ -40,14 +35,14 @@ export async function signingHotkey(context: CommandContext): Promise<HotkeyPair
   });
 }
 
-/** Whether the wallet has a coldkey, or the public half of one that is elsewhere. */
+/** True also for a public half whose coldkey is elsewhere. */
 export async function walletHasColdkey(context: CommandContext): Promise<boolean> {
   const { viewColdkey } = await import("../../chain/wallet/coldkey_files.ts");
   const place = await findColdkey(context, context.options.text("wallet") ?? "default");
   return (await explaining(place, () => viewColdkey(place))).state !== "absent";
 }
 
-/** From the wallet's coldkeypub.txt or plain coldkey; null if it has neither. */
+/** From coldkeypub.txt or a plain coldkey; null: neither. */
 export async function coldkeyAddressOf(context: CommandContext): Promise<Address | null> {
   const { viewColdkey } = await import("../../chain/wallet/coldkey_files.ts");
   const place = await findColdkey(context, context.options.text("wallet") ?? "default");

@@ -1,8 +1,6 @@
 /**
- * The status of one hotkey in a subnet: findings in plain words, each good, waiting, wrong or plain.
- *
- * Owns: what counts as wrong (someone must act) and what as waiting (time alone fixes it). A miner needs no permit, so
- * a missing one is neither. Pure.
+ * A hotkey's status in a subnet. Waiting: time alone fixes it. Wrong: someone must act. A miner needs no permit, so a
+ * missing one is neither.
  */
 
 import type { Address } from "../../chain/call.ts";
@@ -26,7 +24,7 @@ export interface Finding {
 export interface StatusFacts {
   readonly hotkey: Address;
   readonly view: ChainView;
-  readonly paidRao: bigint | null; // by the last epoch, from its stake; null: cannot be read
+  readonly paidRao: bigint | null; // by the last epoch; null: cannot be read
   readonly account: { readonly coldkey: Address; readonly balanceRao: bigint } | null; // null: no coldkey is known
   readonly endpoint: EndpointFacts;
   readonly commandTo: CommandTo;
@@ -35,8 +33,8 @@ export interface StatusFacts {
 export interface EndpointFacts {
   readonly url: string;
   readonly connectMs: number;
-  readonly readMs: number; // of one request
-  readonly headAgeMs: number; // since the newest block was made, by its author's clock
+  readonly readMs: number;
+  readonly headAgeMs: number; // by its author's clock
 }
 
 const oldestHeadMs = 60_000;
@@ -70,7 +68,7 @@ export function levelOf(findings: readonly Finding[]): "good" | "waiting" | "wro
   return has("wrong") ? "wrong" : has("waiting") ? "waiting" : "good";
 }
 
-/** The first block of the next window for sending weights, and its end. Null: the subnet runs no epochs. */
+/** The next window for sending weights; null: the subnet runs no epochs. */
 export function windowOf({ view: { epoch }, hotkey }: StatusFacts): SendWindow | null {
   return sendWindow(epoch, hotkey);
 }
@@ -96,7 +94,6 @@ function stake({ view: { parameters: { stakeThresholdRao } } }: StatusFacts, own
   return { name: "stake", level: own.hasPermit ? "wrong" : "plain", text: needed };
 }
 
-/** Nothing if the last epoch allotted nothing. */
 function earned({ view: { parameters }, paidRao }: StatusFacts, own: Neuron): Finding[] {
   const { emissionRao } = own;
   if (emissionRao === 0n) return [];

@@ -1,8 +1,6 @@
 /**
- * `iota chain stake`: adds to a hotkey's stake or removes from it once, and shows the result.
- *
- * Owns: the checks made before the coldkey is opened: a subnet that has not been started, a hotkey that is not in it or
- * has less stake.
+ * `iota chain stake`: adds to a hotkey's stake or removes from it once. The subnet and the hotkey are checked before
+ * the coldkey is opened.
  */
 
 import type { Address } from "../../chain/call.ts";
@@ -74,14 +72,14 @@ async function requireStarted({ chain, netuid, reading }: ChainAccess, action: s
   });
 }
 
-/** No more than the hotkey's total stake there can be taken back; only the chain knows how much of it is this coldkey's. */
+/** Checks against the hotkey's total; only the chain knows this coldkey's share. */
 async function requireStake(
   { chain, netuid, reading }: ChainAccess,
   { action, hotkey, amount }: { readonly action: string; readonly hotkey: Address; readonly amount: bigint },
 ): Promise<void> {
   const { neurons } = await reading(chain.metagraph());
   const own = neurons.find((neuron) => neuron.hotkey === hotkey);
-  if (own === undefined || own.stakeRao >= amount) return; // the metagraph knows nothing of a hotkey without a uid
+  if (own === undefined || own.stakeRao >= amount) return; // unknown without a uid
   const has = tokens(own.stakeRao);
   throw new UserError(
     `Cannot ${action}: the hotkey has ${has} in subnet ${netuid}, less than ${tokens(amount)}`,

@@ -1,8 +1,6 @@
 /**
- * The coldkey that signs for a hotkey: the wallet's, or on a development chain the one with which a node was registered
- * there by itself (cli/chain/duty/development_chain.ts).
- *
- * Owns: that choice, and that no coldkey lacks tokens on a development chain, where //Alice gives them away.
+ * The coldkey that signs for a hotkey: the wallet's, or a development chain's, which //Alice funds
+ * (cli/chain/duty/development_chain.ts).
  */
 
 import type { Address, ChainSigner } from "../../chain/call.ts";
@@ -16,9 +14,9 @@ import { shortAddress, tokens } from "../terminal/text/format.ts";
 import type { ChainAccess } from "./chain_access.ts";
 import { walletHasColdkey } from "./hotkey_address.ts";
 
-const feeRao = raoPerToken; // for this call and later ones: a call costs 0.000125 tokens with the real chain's prices
+const feeRao = raoPerToken; // for later calls too: with the real chain's prices a call costs 0.000125 tokens
 
-/** Opens the coldkey; the wallet's asks for its password. */
+/** The wallet's coldkey asks for its password. */
 export async function openPayer(
   context: CommandContext,
   { access: { chain, isPublic, reading }, hotkey }: { access: ChainAccess; hotkey: Address },
@@ -35,7 +33,6 @@ export async function openPayer(
   return await openColdkeySigner(context);
 }
 
-/** Reported before sending, with both numbers. */
 export async function requireBalance(
   { output }: CommandContext,
   { access: { chain, isPublic, reading }, action, signer, amountRao }: {

@@ -1,9 +1,8 @@
 /**
  * `iota chain register`: the burned registration.
  *
- * Invariants: a registered hotkey is never paid for again, and no call is sent above the maximum price, which the call
- * carries. In runtimes before 411 the call carries no price, so the price is also read again after the coldkey has been
- * opened.
+ * A registered hotkey is never paid for again, and no call is sent above the maximum price. Before runtime 411 the call
+ * does not carry that price, so the price is read again after the coldkey is opened.
  */
 
 import type { CommandContext } from "../terminal/command.ts";

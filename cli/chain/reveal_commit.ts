@@ -1,8 +1,7 @@
 /**
  * `iota chain commit --reveal`: reveals weights committed with a salt.
  *
- * Owns: finding the newest commit whose epoch has come and whose salt is on this machine; revealing it gives up earlier
- * ones. Rejects (UserError): a commit made elsewhere, and one whose epoch has not come, unless --wait is given.
+ * It takes the newest commit whose epoch has come and whose salt is on this machine, and gives up earlier ones.
  */
 
 import type { PendingCommit } from "../../chain/chain.ts";
@@ -45,7 +44,7 @@ export async function revealCommit(context: CommandContext): Promise<number> {
       ...{ action, signer, isFinalAwaited: context.options.flag("wait-final") },
       call: { type: "revealWeights", netuid, mechanism, uids, values, salt, versionKey: BigInt(versionKey) },
     });
-    if (sent.isFinal) { // else the salt may be needed again
+    if (sent.isFinal) { // a fork may need the salt again
       await writeSavedCommits(place, saved.filter(({ sentAfterBlock }) => sentAfterBlock > commit.sentAfterBlock));
     }
     const stored = await reading(chain.weightsOf({ uid, mechanism }));
@@ -72,7 +71,7 @@ export async function revealCommit(context: CommandContext): Promise<number> {
 const isDue = ({ revealFromBlock }: PendingCommit, headBlock: number): boolean =>
   revealFromBlock !== null && revealFromBlock <= headBlock + 1;
 
-/** The newest commit whose epoch has come by the next block, else the oldest. */
+/** By the next block; otherwise the oldest. */
 function chooseCommit(
   pending: readonly PendingCommit[],
   { headBlock, commandTo }: { readonly headBlock: number } & Pick<ChainAccess, "commandTo">,

@@ -1,9 +1,6 @@
 /**
- * `iota chain local`: runs the embedded chain as a node until Ctrl-C.
- *
- * Owns: the chain's file in the data folder, the block clock, the port, and the output. A chain keeps its initial
- * rules, so options that would change those of an existing chain are rejected. Invariant: the file is closed at a
- * block, however the command ends.
+ * `iota chain local`: runs the embedded chain as a node until Ctrl-C. A chain keeps its initial rules, so options that
+ * would change them are rejected.
  */
 
 import { plural } from "../terminal/text/format.ts";
@@ -21,7 +18,7 @@ import { serveLedger } from "./serve_ledger.ts";
 
 const defaultDrandServer = "https://api.drand.sh";
 
-/** Options that are part of a chain's genesis. */
+/** Part of a chain's genesis. */
 const ruleOptions = ["netuid", "tempo", "block-ms", "commit-reveal", "like-mainnet", "legacy"] as const;
 
 export async function runLocalChain(context: CommandContext): Promise<number> {
@@ -43,7 +40,7 @@ export async function runLocalChain(context: CommandContext): Promise<number> {
         warn: (text) => output.log.warn(text),
         note: (text) => output.log.info(text),
       });
-      await Promise.race([live.failed, aborted(interruption)]); // for example a full disk: the chain ends at its last whole block
+      await Promise.race([live.failed, aborted(interruption)]); // on a full disk the chain ends at its last whole block
       unlisten();
       relay.close();
       const { number, hash } = ledger.head();
@@ -63,7 +60,7 @@ export async function runLocalChain(context: CommandContext): Promise<number> {
   }
 }
 
-/** The address for others, where `served` is all addresses of this machine. */
+/** The address for others, if `served` means all of this machine's. */
 export function dialledUrl(served: string, by: { host: string; interfaces: readonly NetworkAddress[] }): string {
   if (!isAnyAddress(by.host)) return served;
   return publicUrl({ ...by, port: Number(new URL(served).port), isTls: false, publicAddress: null });
@@ -178,7 +175,7 @@ function introduce(output: Output, { url, genesis, folder }: Introduction): void
   output.line("");
 }
 
-/** People see non-empty blocks, programs see all. */
+/** People see non-empty blocks, programs all. */
 function showBlock(output: Output, ledger: LocalLedger, { number, hash, outcomes }: LocalBlock): void {
   const failed = outcomes.flatMap(({ error }) => error === null ? [] : [error.name]);
   output.event({ type: "block", number, hash: `0x${hash.toHex()}`, calls: outcomes.length, failed });
@@ -187,7 +184,7 @@ function showBlock(output: Output, ledger: LocalLedger, { number, hash, outcomes
     output.line(`block ${number}  ${outcomes.length} ${outcomes.length === 1 ? "call" : "calls"}${what}`);
   }
   for (const event of ledger.eventsOf(number)) {
-    if (event.type !== "weightsDropped") continue; // no call in the block reports it
+    if (event.type !== "weightsDropped") continue; // no call reports it
     output.event(event);
     output.line(`block ${number}  the weights that ${event.hotkey} committed are lost: ${event.why}`);
   }

@@ -1,9 +1,8 @@
 /**
- * The data needed to reveal weights committed with a salt, kept in the data folder until then.
+ * Keeps what reveals salted weights in the data folder, one file per hotkey, subnet and mechanism.
  *
- * One file per hotkey, subnet and mechanism, in a folder that only its owner can enter, because anyone who knows a salt
- * can read the weights early. Invariant: a salt is on disk before its commit is sent. Rejects (UserError): a file it
- * did not write.
+ * Only the owner can enter it: anyone who knows a salt can read the weights early. A salt is on disk before its commit
+ * is sent.
  */
 
 import * as v from "valibot";
@@ -34,7 +33,7 @@ export interface CommitPlace {
 }
 
 const commitsMax = 32; // the chain keeps ten per hotkey
-const lifeBlocks = 128; // a sent call lands within these blocks or never
+const lifeBlocks = 128; // a call lands within these or never
 
 export async function readSavedCommits(place: CommitPlace): Promise<SavedCommit[]> {
   const path = commitPath(place);
@@ -63,10 +62,7 @@ export async function writeSavedCommits(place: CommitPlace, commits: readonly Sa
   return path;
 }
 
-/**
- * The saved data of a commit that the chain has held since `committedBlock`; an unanswered one matches a commit that
- * came after it.
- */
+/** Null: none. A commit without an answer matches one that came after it. */
 export function savedCommitOf(saved: readonly SavedCommit[], committedBlock: number): SavedCommit | null {
   const exact = saved.find((commit) => commit.committedBlock === committedBlock);
   const unanswered = saved.findLast((each) => {

@@ -1,9 +1,4 @@
-/**
- * Sends a command's call, says how it ended, and whether a fork can still undo it.
- *
- * Owns: waiting until reads see the call's block, and with --wait-final until it is final; the message and the exit code for
- * a refusal. Out of scope: what is sent. Invariant: with --wait-final a call counts only if it is in a final block.
- */
+/** Sends a command's call and says how it ended. With --wait-final a call counts only if it is in a final block. */
 
 import type { ChainCall, ChainSigner } from "../../chain/call.ts";
 import { callLifeBlocks, ChainError, type Receipt, type Refusal } from "../../chain/chain.ts";
@@ -12,14 +7,14 @@ import { TooSoonError, UserError } from "../program/errors.ts";
 import { type ChainAccess, waitForBlock } from "./chain_access.ts";
 import { type CommandTo, withWholeCommands } from "./text/chain_words.ts";
 
-/** Final blocks usually lag by two or three. More than this, and the call can land in no other block after a fork. */
+/** Final blocks usually lag by two or three. After this many, the call can land in no other block. */
 const finalityWaitBlocks = callLifeBlocks + 4;
 
 export interface Sending {
-  readonly action: string; // "register the hotkey", for the message
+  readonly action: string; // for the message: "register the hotkey"
   readonly call: ChainCall;
   readonly signer: ChainSigner;
-  readonly isFinalAwaited: boolean; // --wait-final
+  readonly isFinalAwaited: boolean;
 }
 
 export interface Sent {
@@ -29,14 +24,14 @@ export interface Sent {
   readonly isFinal: boolean;
 }
 
-/** Sends a call and waits until reads see its block. A refusal becomes a UserError with its meaning and the next step. */
+/** Returns once reads see the call's block. A refusal becomes a UserError with the next step. */
 export async function sendCall(access: ChainAccess, sending: Sending): Promise<Sent> {
   const { chain, reading } = access;
   const receipt = await chain.send(sending.call, sending.signer);
   const seen = includedOf(receipt, access, sending);
   if (seen.isUnchanged === true) return { ...seen, isUnchanged: true, isFinal: true };
   const { block, extrinsicHash } = seen;
-  if ((await chain.head()).block < block) { // its inclusion was reported before the new head
+  if ((await chain.head()).block < block) { // inclusion may be reported before the new head
     const { blockMs } = await reading(chain.parameters());
     await waitForBlock(chain, { block, blockMs });
   }
@@ -46,11 +41,10 @@ export async function sendCall(access: ChainAccess, sending: Sending): Promise<S
     : await reading(search.look()).catch(notKnown); // the call itself has succeeded
   if (finality.status === "open") return { block, extrinsicHash, isUnchanged: false, isFinal: false };
   if (finality.status === "undone") throw undoneError(block, sending);
-  const final = includedOf(finality.receipt, access, sending); // a fork may have moved it, and changed its outcome
+  const final = includedOf(finality.receipt, access, sending); // a fork may have moved it and changed its outcome
   return { block: final.block, extrinsicHash, isUnchanged: false, isFinal: true };
 }
 
-/** False: the chain makes no such block in time. */
 async function isReached(chain: ChainAccess["chain"], wanted: { block: number; blockMs: number }): Promise<boolean> {
   try {
     await waitForBlock(chain, wanted);
@@ -61,7 +55,7 @@ async function isReached(chain: ChainAccess["chain"], wanted: { block: number; b
   }
 }
 
-/** What a command says after "in block 105". */
+/** Follows "in block 105". */
 export function finalityText({ isFinal }: Pick<Sent, "isFinal">): string {
   return isFinal
     ? ""
@@ -111,10 +105,7 @@ function undoneError(block: number, { action }: Sending): UserError {
   );
 }
 
-/**
- * The error for what the chain refused or would refuse: its sentence, then the action as the next step, with complete
- * commands. `isTooSoon`: time alone helps, by default what the refusal says.
- */
+/** With complete commands. `isTooSoon`: time alone helps. @default what the refusal says */
 export function refusalError(
   { name, sentence, action: remedy, retry }: Refusal,
   options: { readonly action: string; readonly commandTo: CommandTo; readonly isTooSoon?: boolean },

@@ -1,7 +1,6 @@
 /**
- * `iota chain serve`: announces an axon once, unless the chain already holds it (checked in chain/subtensor).
- *
- * Owns: saying how long to wait if the last announcement is too recent, which the chain's own error does not.
+ * `iota chain serve`: announces an axon once. Unlike the chain's error, says how long to wait after a recent
+ * announcement.
  */
 
 import type { Address, AxonAddress } from "../../chain/call.ts";
@@ -15,7 +14,7 @@ import { inBlocks } from "./text/chain_words.ts";
 import { signingHotkey } from "./hotkey_address.ts";
 import { axonText } from "./text/neuron_table.ts";
 
-const protocol = 4; // as announced by Bittensor's own SDK
+const protocol = 4; // as in Bittensor's SDK
 const axonVersion = 1;
 const action = "announce the axon";
 
@@ -54,9 +53,9 @@ export async function serveAxon(context: CommandContext): Promise<number> {
   });
 }
 
-/** The chain would say only that it takes no such address. */
+/** The chain would not say why it takes no such address. */
 function requireAxon(axon: AxonAddress): void {
-  if (axonProblem(axon) !== "InvalidIpAddress") return; // the port's limits are the option's
+  if (axonProblem(axon) !== "InvalidIpAddress") return;
   const rule = parseIp(axon.ip) === null
     ? "must be an IPv4 or IPv6 address"
     : "must not be a loopback, zero or broadcast address";

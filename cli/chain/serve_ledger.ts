@@ -1,8 +1,6 @@
 /**
- * A running embedded chain: it makes a block every `blockMs` and serves clients at a port.
- *
- * Owns: the block clock, the node and its port, and closing them. Blocks missed while the machine slept are not made
- * up. Out of scope: the ledger's file, which its owner keeps.
+ * A running embedded chain: makes a block every `blockMs` and serves clients at a port. Blocks missed while the machine
+ * slept are not made up.
  */
 
 import type { LocalLedger } from "../../chain/local/local_ledger.ts";
@@ -15,16 +13,13 @@ import { attempting } from "../program/errors.ts";
 export interface ServeLedgerOptions {
   readonly ledger: LocalLedger;
   readonly host: string;
-  readonly port: number; // 0: any free port
-  readonly metadata?: Uint8Array | undefined; // served to clients instead of our own
+  readonly port: number; // 0: any
+  readonly metadata?: Uint8Array | undefined; // instead of our own
 }
 
 export interface LiveLedger {
   readonly url: string;
-  /**
-   * Rejects when no more blocks can be made, for example on a full disk; the chain ends at its last whole one. Never
-   * resolves.
-   */
+  /** Rejects when no more blocks can be made, for example on a full disk; never resolves. */
   readonly failed: Promise<never>;
   close(): Promise<void>;
 }

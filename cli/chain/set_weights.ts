@@ -1,8 +1,6 @@
 /**
- * `iota chain weights --set`: sends a row of weights in the mode that the subnet currently requires.
- *
- * Owns: making the row from the given scores, waiting with --wait, the call for each mode, and checking that the row arrived.
- * Invariant: no call is sent that the chain is known to refuse, and a salt is on disk before its commit is sent.
+ * `iota chain weights --set`: sends a row of weights in the mode that the subnet requires, and checks that it arrived.
+ * No call is sent that is known to be refused, and a salt is on disk before its commit is sent.
  */
 
 import type { ChainCall } from "../../chain/call.ts";
@@ -27,14 +25,13 @@ import { type GivenWeight, placeWeights } from "./weight_scores.ts";
 import { hindranceOf, type PlannedWeights } from "./weights_preflight.ts";
 
 const action = "set weights";
-const waitsMax = 3; // a permit, the rate limit, and one for a late epoch
+const waitsMax = 3; // a permit, the rate limit, and a late epoch
 
 export interface WeightsOrder {
   readonly weights: readonly GivenWeight[];
   readonly isFromFile: boolean; // then hotkeys may be missing from the subnet
 }
 
-/** Shared by the steps below. */
 interface Scene {
   readonly context: CommandContext;
   readonly access: ChainAccess;
@@ -65,7 +62,6 @@ interface Passage {
   readonly fields: { readonly netuid: number; readonly uid: number; readonly weights: number };
 }
 
-/** The row, once it may be sent. With --wait that may take some blocks. */
 async function readyWeights(scene: Scene, order: WeightsOrder): Promise<PlannedWeights> {
   const { context: { options, output }, access: { chain, reading, commandTo } } = scene;
   for (let waits = 0;; waits++) {
@@ -139,8 +135,8 @@ async function sendPlain({ context, access, signer, mechanism }: Scene, { planne
 }
 
 /**
- * When a commit made now is revealed. Right before an epoch that may be too soon for the beacon; with --wait the next
- * epoch is used.
+ * When a commit made now is revealed. Right before an epoch it may be too soon for the beacon; --wait then takes the
+ * next epoch.
  */
 async function nextReveal(
   { context: { options, output }, access: { chain, reading } }: Scene,
@@ -219,7 +215,7 @@ async function sendSalted(scene: Scene, { planned, fields }: Passage): Promise<v
     call: { type: "commitWeights", netuid, mechanism, hash },
   });
   const { block, isFinal } = sent;
-  // A fork may move the commit: until it is final, the block it is found by stays open.
+  // A fork may move a commit, so its block is saved only once final.
   if (isFinal) await writeSavedCommits(place, [...before, { ...saved, committedBlock: block }]);
   const commits = await reading(chain.pendingCommits({ hotkey: signer.address, mechanism }));
   const revealFromBlock = commits.find(({ committedBlock }) => committedBlock === block)?.revealFromBlock ?? null;

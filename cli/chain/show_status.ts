@@ -1,4 +1,4 @@
-/** `iota chain status`: reads what the findings need, prints them, and turns the worst into the exit code. */
+/** `iota chain status`: prints the findings; the worst decides the exit code. */
 
 import { paidInLastEpoch } from "../../chain/duty/epoch_pay.ts";
 import { readView } from "../../chain/duty/read_view.ts";

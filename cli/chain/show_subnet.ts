@@ -1,4 +1,4 @@
-/** `iota chain metagraph` and `iota chain params`: public facts about a subnet. Signs nothing, needs no wallet. */
+/** `iota chain metagraph` and `iota chain params`: public facts about a subnet, without a wallet. */
 
 import type { CommandContext } from "../terminal/command.ts";
 import { plural } from "../terminal/text/format.ts";

@@ -1,6 +1,6 @@
 /**
- * `iota chain weights` and `iota chain commit` without changes: show a hotkey's row on the chain, and its commits that
- * wait for their reveal.
+ * `iota chain weights` and `iota chain commit` without changes: a hotkey's row, and its commits that wait for their
+ * reveal.
  */
 
 import { readView } from "../../chain/duty/read_view.ts";
@@ -29,7 +29,7 @@ export async function showWeights(context: CommandContext): Promise<number> {
     }));
     for (const weight of weights) output.event({ type: "weight", ...weight });
     for (const commit of commits) output.event({ type: "commit", ...commitFields(commit, view) });
-    const updatedBlock = lastUpdateBlock > registeredAtBlock ? lastUpdateBlock : null; // registration writes the same field
+    const updatedBlock = lastUpdateBlock > registeredAtBlock ? lastUpdateBlock : null; // registration writes it too
     const age = updatedBlock === null ? "" : `, last set or committed ${blocksText(block - updatedBlock, blockMs)} ago`;
     const head = row.length === 0 ? "no weights" : plural(row.length, "weight");
     const table = alignedTable([

@@ -1,9 +1,6 @@
 /**
- * Weights as a person gives them: `3:0.5,4:1`, `5F…=0.5`, or a JSON file from hotkey to score.
- *
- * Owns: reading them, and finding the current uid of each hotkey. Rejects (UsageError, UserError): invalid weights, and
- * with --set a neuron that does not exist. A file may name hotkeys that have left; these are returned so that they can
- * be reported. Pure.
+ * Weights as a person gives them: `3:0.5,4:1`, `5F…=0.5`, or a JSON file from hotkey to score. A file may name hotkeys
+ * that have left; these are returned, to be reported. With --set they are an error.
  */
 
 import type { Address } from "../../chain/call.ts";
@@ -13,7 +10,7 @@ import { UsageError, UserError } from "../program/errors.ts";
 
 export interface GivenWeight {
   readonly target: number | Address; // uid or hotkey
-  readonly score: number; // in any unit: only the shares matter
+  readonly score: number; // only the shares matter
 }
 
 export function parseWeightList(text: string): GivenWeight[] {
@@ -30,7 +27,7 @@ export function parseWeightList(text: string): GivenWeight[] {
   });
 }
 
-/** The text of `path`: an object from hotkey (or uid) to score. */
+/** `text`: an object from hotkey (or uid) to score. */
 export function parseWeightFile(text: string, path: string): GivenWeight[] {
   const refusal = (rule: string) =>
     new UserError(`Cannot read the weights in ${path}: ${rule}`, {
@@ -63,7 +60,7 @@ function weightOf(target: string, text: string): GivenWeight | null {
 
 export interface PlacedWeights {
   readonly scores: readonly { readonly uid: number; readonly score: number }[];
-  readonly missing: readonly (number | Address)[]; // no longer in the subnet, or never
+  readonly missing: readonly (number | Address)[];
 }
 
 export function placeWeights(weights: readonly GivenWeight[], neurons: readonly Neuron[]): PlacedWeights {

@@ -1,9 +1,4 @@
-/**
- * Whether the chain would accept these weights now, and if only time is missing, until which block.
- *
- * Owns: the order of the checks; the answers are those of the validator's duty. Pure. It saves people a refused call,
- * which costs nothing but time.
- */
+/** Whether the chain would accept these weights now, and if only time is missing, until which block. */
 
 import { plural } from "../terminal/text/format.ts";
 import type { Neuron, Refusal } from "../../chain/chain.ts";
@@ -15,7 +10,7 @@ import { inBlocks } from "./text/chain_words.ts";
 
 export interface Hindrance {
   readonly refusal: Refusal;
-  readonly untilBlock: number | null; // the obstacle may end after this block; null: time does not help
+  readonly untilBlock: number | null; // null: time does not help
 }
 
 export interface PlannedWeights {
@@ -37,14 +32,14 @@ export function hindranceOf(planned: PlannedWeights): Hindrance | null {
     const isPermit = standing.name === "NeuronNoValidatorPermit" && isPermitNext(view, own);
     return dated(view, standing, isPermit ? nextEpochBlock(view.epoch) : null);
   }
-  const tooFast = mechanism === 0 ? rateHindrance(view, own) : null; // other mechanisms have their own clock, which only the chain reads
+  const tooFast = mechanism === 0 ? rateHindrance(view, own) : null; // only the chain knows other mechanisms' clocks
   if (tooFast !== null) return tooFast;
   const refusal = rowRefusal(view, own, row);
   if (refusal === null) return null;
   return dated(view, refusal, refusal.name === "TooManyUnrevealedCommits" ? nextEpochBlock(view.epoch) : null);
 }
 
-/** The next epoch gives permits to the largest stakes; where only one is given, the largest is needed. */
+/** The next epoch gives permits to the largest stakes. Only a largest stake is certain to get one. */
 function isPermitNext({ parameters, metagraph: { neurons } }: ChainView, { stakeRao, uid }: Neuron): boolean {
   if (parameters.consensus === "yuma") return stakeRao > 0n;
   return stakeRao > 0n && neurons.every((each) => each.uid === uid || each.stakeRao < stakeRao);

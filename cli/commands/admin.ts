@@ -1,4 +1,4 @@
-/** `iota admin`: the owner's hand on a running run. The work is in cli/orchestrator/owner. */
+/** The work is in cli/orchestrator/owner. */
 
 import type { Command } from "../terminal/command.ts";
 import { hotkeyOption, walletPathOption } from "../terminal/options/wallet_options.ts";

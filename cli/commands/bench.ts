@@ -1,14 +1,11 @@
 /**
- * `iota bench`: what this machine is worth to a run, as a miner or as an orchestrator. The measurements are in cli/tools/bench.
- *
- * Two words are internal: measurements start `iota bench peer SPEC` as the process at the other end of a link, and `iota bench
- * compile DEVICE` as one that compiles a stage's kernels.
+ * Measurements are in cli/tools/bench. They start `iota bench peer SPEC` as the process at the other end of a link, and
+ * `iota bench compile DEVICE` as one that compiles a stage's kernels.
  */
 
 import type { Command, CommandContext } from "../terminal/command.ts";
 import { deviceOption, memoryOption, threadsOption, tlsAuthorityOption } from "../terminal/options/node_options.ts";
 
-/** A new benchmark is one line here and one file in cli/tools/bench. */
 const benchmarks: Readonly<Record<string, (context: CommandContext) => Promise<number>>> = {
   hub: async (context) => await (await import("../tools/bench/hub_bench.ts")).runHubBench(context),
   adapter: async (context) => await (await import("../tools/bench/adapter_bench.ts")).runAdapterBench(context),
@@ -81,7 +78,6 @@ export const command: Command = {
   },
 };
 
-/** Options by what is written after `iota bench`. */
 const takers: Readonly<Record<string, readonly string[]>> = {
   "": ["device", "threads", "memory", "orchestrator", "tls-ca"],
   "--tune": ["device", "size", "tune"],

@@ -1,8 +1,4 @@
-/**
- * `iota chain`: the group of actions on a chain. Each has its own file beside this one; the work is in cli/chain.
- *
- * Owns: the list of actions. Rejects: running without one.
- */
+/** The actions on a chain. */
 
 import { chainOptions } from "../terminal/options/chain_options.ts";
 import { type Command, type CommandTable, missingAction } from "../terminal/command.ts";

@@ -1,4 +1,4 @@
-/** `iota chain commit`: shows weights that wait for their reveal, and reveals salted ones. The work is in cli/chain. */
+/** The work is in cli/chain. */
 
 import { chainOptions, hotkeyOptions, mechanismOption, waitFinalOption } from "../terminal/options/chain_options.ts";
 import type { Command } from "../terminal/command.ts";

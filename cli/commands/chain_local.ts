@@ -1,4 +1,4 @@
-/** `iota chain local`: runs a local chain as a process that Subtensor clients can talk to. The work is in cli/chain. */
+/** The work is in cli/chain. */
 
 import type { Command } from "../terminal/command.ts";
 import { listenOptions } from "../terminal/options/hub_options.ts";

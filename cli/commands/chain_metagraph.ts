@@ -1,4 +1,4 @@
-/** `iota chain metagraph`: lists the neurons of a subnet. With --json each has its own line before the summary. */
+/** With --json each neuron has its own line before the summary. */
 
 import { chainOptions } from "../terminal/options/chain_options.ts";
 import type { Command } from "../terminal/command.ts";

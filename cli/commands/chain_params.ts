@@ -1,4 +1,4 @@
-/** `iota chain params`: shows the rules of a subnet and when its next epoch runs. */
+/** The work is in cli/chain. */
 
 import { chainOptions } from "../terminal/options/chain_options.ts";
 import type { Command } from "../terminal/command.ts";

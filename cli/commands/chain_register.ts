@@ -1,4 +1,4 @@
-/** `iota chain register`: gives a hotkey a uid in a subnet, for a fee that is burned. The work is in cli/chain. */
+/** The work is in cli/chain. */
 
 import { chainOptions, payingOptions, waitFinalOption } from "../terminal/options/chain_options.ts";
 import type { Command } from "../terminal/command.ts";

@@ -1,4 +1,4 @@
-/** `iota chain serve`: announces the address of a hotkey. The work is in cli/chain. */
+/** The work is in cli/chain. */
 
 import { chainOptions, waitFinalOption } from "../terminal/options/chain_options.ts";
 import type { Command } from "../terminal/command.ts";

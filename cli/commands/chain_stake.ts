@@ -1,4 +1,4 @@
-/** `iota chain stake`: moves tokens from the coldkey to a hotkey's stake in a subnet, or back. The work is in cli/chain. */
+/** The work is in cli/chain. */
 
 import { chainOptions, payingOptions, waitFinalOption } from "../terminal/options/chain_options.ts";
 import type { Command } from "../terminal/command.ts";

@@ -1,4 +1,4 @@
-/** `iota chain status`: the status of one hotkey in a subnet, in plain words. The work is in cli/chain. */
+/** The work is in cli/chain. */
 
 import { chainOptions, hotkeyOptions, mechanismOption } from "../terminal/options/chain_options.ts";
 import type { Command } from "../terminal/command.ts";

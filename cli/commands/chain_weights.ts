@@ -1,4 +1,4 @@
-/** `iota chain weights`: shows a validator's row of weights, or sets it. The work is in cli/chain. */
+/** The work is in cli/chain. */
 
 import { chainOptions, hotkeyOptions, mechanismOption, waitFinalOption } from "../terminal/options/chain_options.ts";
 import type { Command, CommandContext } from "../terminal/command.ts";
@@ -43,7 +43,6 @@ export const command: Command = {
   },
 };
 
-/** Null: no weights to set. */
 async function orderOf({ options }: CommandContext) {
   const list = options.text("set"), path = options.text("from"), versionKey = options.text("version-key");
   if (list !== undefined && path !== undefined) {

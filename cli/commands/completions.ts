@@ -1,4 +1,4 @@
-/** `iota completions`: shell completion scripts, generated from the command table. The work is in cli/terminal/completions. */
+/** The work is in cli/terminal/completions. */
 
 import { closest } from "../terminal/options/args.ts";
 import type { Command } from "../terminal/command.ts";

@@ -1,7 +1,4 @@
-/**
- * `iota config`: the group of actions on settings files. Each has its own file beside this one; the work is in
- * cli/tools/config.
- */
+/** The actions on settings files. */
 
 import { type Command, type CommandTable, missingAction } from "../terminal/command.ts";
 

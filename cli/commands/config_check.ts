@@ -1,4 +1,4 @@
-/** `iota config check`: reports every problem of a settings file with its line. The work is in cli/tools/config. */
+/** The work is in cli/tools/config. */
 
 import type { Command } from "../terminal/command.ts";
 

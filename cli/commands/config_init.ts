@@ -1,4 +1,4 @@
-/** `iota config init`: writes a commented settings file to start from. The work is in cli/tools/config. */
+/** The work is in cli/tools/config. */
 
 import type { Command } from "../terminal/command.ts";
 import { sizeOption } from "../terminal/options/run_options.ts";

@@ -1,4 +1,4 @@
-/** `iota config show`: the settings that a new run would have, with their origin. The work is in cli/tools/config. */
+/** The work is in cli/tools/config. */
 
 import type { Command } from "../terminal/command.ts";
 import { runOptions } from "../terminal/options/run_options.ts";

@@ -1,4 +1,4 @@
-/** `iota dashboard`: a run's folder in the browser, live or long after. The work is in cli/observe/dashboard. */
+/** The work is in cli/observe/dashboard. */
 
 import type { Command } from "../terminal/command.ts";
 import { newestWithoutRun, ownRunOption } from "../terminal/options/own_run.ts";

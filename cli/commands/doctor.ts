@@ -1,4 +1,4 @@
-/** `iota doctor`: checks this machine and the services it will work with. The work is in cli/tools/doctor. */
+/** The work is in cli/tools/doctor. */
 
 import { sizeNames } from "../../core/config/size.ts";
 import type { Command } from "../terminal/command.ts";

@@ -1,4 +1,4 @@
-/** `iota explain`: says what a node was checked for, what it earned and why. The work is in cli/observe/ledger. */
+/** The work is in cli/observe/ledger. */
 
 import type { Command } from "../terminal/command.ts";
 import { newestWithoutRun, ownRunOption } from "../terminal/options/own_run.ts";

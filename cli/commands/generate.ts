@@ -1,4 +1,4 @@
-/** `iota generate`: generates text from a run's newest checkpoint. The work is in cli/model/generate/run_generate.ts. */
+/** The work is in cli/model/generate. */
 
 import type { Command } from "../terminal/command.ts";
 import { newestWithoutRun, ownRunOption } from "../terminal/options/own_run.ts";

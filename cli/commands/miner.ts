@@ -1,6 +1,4 @@
-/**
- * `iota miner`: computes a stage for a run. The work is in cli/node/run_miner.ts.
- */
+/** The work is in cli/node/run_miner.ts. */
 
 import type { Command, OptionSpec } from "../terminal/command.ts";
 import { chainOptions } from "../terminal/options/named_chain.ts";

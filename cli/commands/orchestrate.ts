@@ -1,6 +1,4 @@
-/**
- * `iota orchestrate`: owns a run. This file is its command line; the work is in cli/orchestrator/run/run_orchestrator.ts.
- */
+/** The work is in cli/orchestrator/run/run_orchestrator.ts. */
 
 import type { Command } from "../terminal/command.ts";
 import { hubOptions } from "../terminal/options/hub_options.ts";

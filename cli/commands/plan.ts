@@ -1,4 +1,4 @@
-/** `iota plan`: what each stage of a model takes, before anything is allocated. The work is in cli/tools/plan. */
+/** The work is in cli/tools/plan. */
 
 import type { Command } from "../terminal/command.ts";
 import { deviceNames, memoryOption } from "../terminal/options/node_options.ts";

@@ -1,4 +1,4 @@
-/** `iota runs`: lists the runs that a subnet's chain announces. The work is in cli/node/find. */
+/** The work is in cli/node/find. */
 
 import type { Command } from "../terminal/command.ts";
 import { chainOptions } from "../terminal/options/named_chain.ts";

@@ -1,8 +1,4 @@
-/**
- * `iota service`: a role that runs for months, started by the system. Each action has its own file beside this one.
- *
- * Owns: the list of actions. Rejects: running without one.
- */
+/** The actions on a service. */
 
 import type { Command, CommandTable } from "../terminal/command.ts";
 import { UsageError } from "../program/errors.ts";

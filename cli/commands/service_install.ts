@@ -1,4 +1,4 @@
-/** `iota service install`: installs a role as a service. The work is in cli/tools/service. */
+/** The work is in cli/tools/service. */
 
 import type { Command } from "../terminal/command.ts";
 import { serviceNameOption, servicePrograms } from "../terminal/options/service_options.ts";

@@ -1,4 +1,4 @@
-/** `iota service logs`: shows what a service has printed. The work is in cli/tools/service. */
+/** The work is in cli/tools/service. */
 
 import type { Command } from "../terminal/command.ts";
 import { serviceNameOption, servicePrograms } from "../terminal/options/service_options.ts";

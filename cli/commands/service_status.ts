@@ -1,4 +1,4 @@
-/** `iota service status`: says whether a service runs. The work is in cli/tools/service. */
+/** The work is in cli/tools/service. */
 
 import type { Command } from "../terminal/command.ts";
 import { serviceNameOption, servicePrograms } from "../terminal/options/service_options.ts";

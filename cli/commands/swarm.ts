@@ -1,4 +1,4 @@
-/** `iota swarm`: a whole run on this machine, each role in its own process. The work is in cli/swarm/run_swarm.ts. */
+/** The work is in cli/swarm/run_swarm.ts. */
 
 import { chaosGrammar, linksGrammar } from "../swarm/chaos/grammars.ts";
 import type { Command, OptionSpec } from "../terminal/command.ts";

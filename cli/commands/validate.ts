@@ -1,6 +1,4 @@
-/**
- * `iota validate`: repeats sampled work and evaluates held-out text for a run. The work is in cli/node/run_validator.ts.
- */
+/** The work is in cli/node/run_validator.ts. */
 
 import type { Command } from "../terminal/command.ts";
 import { chainOptions } from "../terminal/options/named_chain.ts";

@@ -1,4 +1,4 @@
-/** `iota verify`: checks a run's signed log offline. The work is in cli/observe/ledger. */
+/** The work is in cli/observe/ledger. */
 
 import type { Command } from "../terminal/command.ts";
 import { newestWithoutRun, ownRunOption } from "../terminal/options/own_run.ts";

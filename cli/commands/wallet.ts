@@ -1,8 +1,4 @@
-/**
- * `iota wallet`: the group of actions on keys. Each has its own file beside this one.
- *
- * Owns: the list of actions. Rejects: running without one.
- */
+/** The actions on keys. */
 
 import { type Command, type CommandTable, missingAction } from "../terminal/command.ts";
 import { hotkeyOption, walletPathOption } from "../terminal/options/wallet_options.ts";

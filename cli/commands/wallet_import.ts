@@ -1,8 +1,6 @@
 /**
- * `iota wallet import`: imports a key from a file or a development URI.
- *
- * Rejects a phrase on the command line, where every user of the machine can read it (`wallet regen` asks for it
- * instead). A password opens the file; a coldkey keeps that password, a hotkey is stored plain.
+ * Rejects a phrase on the command line, where every user of the machine can read it (`wallet regen` asks for it). A
+ * password opens the file; a coldkey keeps that password, a hotkey is stored plain.
  */
 
 import type { Command, CommandContext } from "../terminal/command.ts";

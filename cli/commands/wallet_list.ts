@@ -1,4 +1,4 @@
-/** `iota wallet list`: lists every wallet of the folders in use. It reads only public keys and opens no secret. */
+/** Reads only public keys and opens no secret. */
 
 import type { ListedWallet } from "../../chain/wallet/wallet_list.ts";
 import type { Command, CommandContext } from "../terminal/command.ts";

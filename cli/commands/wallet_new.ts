@@ -1,9 +1,6 @@
 /**
- * `iota wallet new`: creates a hotkey or a coldkey.
- *
- * Never overwrites a key without --overwrite and never shows a secret, with one exception: the new key's mnemonic is
- * shown once to a person. With --json and --quiet the summary has the path of the file that holds it instead, unless
- * --show-mnemonic is given.
+ * Never overwrites a key without --overwrite. The new key's mnemonic is the only secret shown, once, to a person. With
+ * --json and --quiet the summary has the path of the file that holds it instead, unless --show-mnemonic is given.
  */
 
 import type { Command } from "../terminal/command.ts";

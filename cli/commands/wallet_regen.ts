@@ -1,8 +1,6 @@
 /**
- * `iota wallet regen`: restores a key from its mnemonic, seed or secret URI.
- *
- * Owns: `--address`, which writes only the public half of a coldkey, for machines that must not hold it. Rejects:
- * secrets as arguments. They are asked for without echo, or come from a file or a pipe.
+ * Rejects secrets as arguments: they are asked for without echo, or come from a file or a pipe. `--address` writes only
+ * the public half of a coldkey, for machines that must not hold it.
  */
 
 import type { Command, CommandContext } from "../terminal/command.ts";

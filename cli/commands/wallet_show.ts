@@ -1,8 +1,4 @@
-/**
- * `iota wallet show`: shows what a wallet holds, after loading the hotkey and testing it.
- *
- * Opens no other secret. For the coldkey it shows the public half.
- */
+/** Loads and tests the hotkey; opens no other secret. */
 
 import type { ListedWallet } from "../../chain/wallet/wallet_list.ts";
 import type { Command, CommandContext } from "../terminal/command.ts";
@@ -50,9 +46,7 @@ export const command: Command = {
   },
 };
 
-/**
- * The wallet in the folder that holds its hotkey, otherwise in the one that has its coldkey; null when there is none.
- */
+/** In the folder that holds its hotkey, otherwise in the one that has its coldkey. */
 async function viewOf(context: CommandContext, wallet: string): Promise<ListedWallet | null> {
   const { viewWallet } = await import("../../chain/wallet/wallet_list.ts");
   const place = await findHotkey(context, wallet);

@@ -1,8 +1,6 @@
 /**
- * `iota wallet sign`: signs a text, to prove who holds a key.
- *
- * It signs the text's UTF-8 bytes, as Bittensor's own tools do. Rejects: bytes that are not text, because calls that
- * move funds on the chain are binary and must not be signed by accident.
+ * Signs a text's UTF-8 bytes, as Bittensor's own tools do. Rejects bytes that are not text: calls that move funds on
+ * the chain are binary and must not be signed by accident.
  */
 
 import type { Command, CommandContext } from "../terminal/command.ts";

@@ -1,8 +1,6 @@
 /**
- * Shared by `wallet new`, `import` and `regen`: the options that say where a key goes, and storing it there.
- *
- * Owns: the choice between a wallet's coldkey (encrypted unless asked otherwise) and one of its hotkeys (always plain), and
- * the fields of their summaries. Rejects: options for both kinds of key at once, before anything is asked or created.
+ * Shared by `wallet new`, `import` and `regen`: where a key goes, a coldkey (encrypted unless asked otherwise) or a
+ * hotkey (always plain), and storing it there.
  */
 
 import type { KeyMaterial } from "../../chain/wallet/key_material.ts";
@@ -41,10 +39,9 @@ export const storeOptions: readonly OptionSpec[] = [
   { name: "overwrite", kind: "boolean", doc: "replace a key of that name permanently" },
 ];
 
-/** Where the key goes; without `hotkey`, it is the coldkey's path. */
 export type KeyPlace = WalletPlace | HotkeyPlace;
 
-/** Rejects contradictory options. `opensFile`: a password may open the file that the key comes from. */
+/** `opensFile`: a password may open the file that the key comes from. */
 export function targetOf(context: CommandContext, { opensFile = false }: { opensFile?: boolean } = {}): KeyPlace {
   const { options } = context;
   const isColdkey = options.flag("coldkey");
@@ -74,7 +71,7 @@ export function targetOf(context: CommandContext, { opensFile = false }: { opens
 export interface Storing {
   readonly place: KeyPlace;
   readonly key: KeyMaterial;
-  readonly password?: string | null; // a coldkey's, when it is already known
+  readonly password?: string | null;
 }
 
 export interface StoredKey {
@@ -86,7 +83,6 @@ export interface StoredKey {
   readonly isEncrypted: boolean;
 }
 
-/** Writes the key with its public half and returns the fields of the summary. */
 export async function storeKey(context: CommandContext, { place, key, password }: Storing): Promise<StoredKey> {
   const overwrite = context.options.flag("overwrite");
   const address = key.pair.address;

@@ -1,7 +1,4 @@
-/**
- * `iota wallet verify`: checks whether the holder of an address signed a text. Exit code 1 if not; needs no
- * secret.
- */
+/** Exit code 1 if the signature is not the holder's; needs no secret. */
 
 import type { Command, CommandContext } from "../terminal/command.ts";
 import { UsageError, UserError } from "../program/errors.ts";

@@ -1,6 +1,6 @@
 /**
- * Before a device computes for a run it must compute what the processor does, at the shapes of its stage: audits
- * would ban the owner of a wrong device. Comparison: gpu/trace/operation_check.ts.
+ * Checks that a device computes what the processor does, at the shapes of its stage: audits would ban the owner of a
+ * wrong device.
  */
 
 import type { StageSpec } from "../../core/model/spec.ts";
@@ -17,12 +17,11 @@ export class UnusableDeviceError extends UserError {
 export const useProcessor =
   "Compute on the processor: --device cpu; or update the GPU's driver and check it: iota doctor";
 
-/** Stages of the same shapes are checked once. */
 export class DeviceCheck {
   readonly #checked = new Set<string>();
 
   async pass(worker: ComputeWorker, spec: StageSpec): Promise<void> {
-    if (worker.adapter.device !== "webgpu") return; // the processor is what others are compared with
+    if (worker.adapter.device !== "webgpu") return;
     const stage = checkedStage(spec);
     const shapes = JSON.stringify({ ...stage, index: 0, firstLayer: 0 });
     if (this.#checked.has(shapes)) return;

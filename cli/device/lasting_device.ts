@@ -1,9 +1,8 @@
 /**
  * A device that is opened again when it is lost, so that its stages go on (lasting_stage.ts).
  *
- * A device that is lost three times without finishing a task in between is given up, as is one that stops answering
- * twice. A driver that was just reset may offer no adapter for a moment, so a failed opening counts as a loss. A
- * device that computes wrongly at a stage's shapes gets no stage (device_check.ts).
+ * It is given up when it is lost three times without finishing a task in between, or stops answering twice. A driver
+ * that was just reset may offer no adapter for a moment, so a failed opening counts as a loss.
  */
 
 import type { StageSpec } from "../../core/model/spec.ts";
@@ -21,14 +20,13 @@ import { DeviceCheck, UnusableDeviceError } from "./device_check.ts";
 import { type DeviceSupply, type KeptLimits, LastingStage, usualLimits } from "./lasting_stage.ts";
 import { duration } from "../terminal/text/format.ts";
 
-/** A driver that hangs answers nothing. */
 const firstMs = 600_000; // kernels compiled by a slow driver on a busy machine take minutes
-const leastMs = 60_000; // whatever was measured: another program may have the device for a while
+const leastMs = 60_000; // another program may have the device for a while
 const patience = 20; // times the slowest call so far
 
 class CallWatch {
   readonly #timers: Pick<Timers, "after" | "steadyMs">;
-  readonly #slowestMs = new Map<string, number>(); // by kind of call
+  readonly #slowestMs = new Map<string, number>();
 
   constructor(timers: Pick<Timers, "after" | "steadyMs">) {
     this.#timers = timers;
@@ -38,7 +36,6 @@ class CallWatch {
     return this.watched(await this.#within("openDevice", open));
   }
 
-  /** Each call has a deadline. */
   watched(worker: ComputeWorker): ComputeWorker {
     return {
       ...worker,
@@ -80,7 +77,7 @@ export class LostDeviceError extends UnusableDeviceError {
 
 export interface DeviceLoss {
   readonly reason: string;
-  readonly losses: number; // since the last finished task
+  readonly losses: number;
 }
 
 export interface LastingDeviceOptions {
@@ -93,7 +90,7 @@ export interface LastingDeviceOptions {
 }
 
 const mostLosses = 3;
-const mostSilences = 2; // each costs a deadline
+const mostSilences = 2;
 const pauseMs = [0, 2_000] as const; // before the next device; a driver is back from a reset within two seconds
 
 export class LastingDevice implements ComputeHost, DeviceSupply {
@@ -102,7 +99,7 @@ export class LastingDevice implements ComputeHost, DeviceSupply {
   readonly #watch: CallWatch;
   readonly #check = new DeviceCheck();
   #worker: ComputeWorker;
-  #losses = 0; // since the last finished task
+  #losses = 0;
   #total = 0;
   #opening: Promise<ComputeWorker> | null = null;
 

@@ -1,10 +1,8 @@
 /**
- * A stage that survives its device: it is opened on the next one, its state is loaded again, what changed it since is
- * repeated, and the call that met the loss is made once more.
+ * A stage that survives its device: on the next one its state is loaded again, what changed it since is repeated, and
+ * the call that met the loss is made once more.
  *
- * Its owner calls `begin` before it loads a state, saying how to load it again. A round's log in memory is bounded:
- * beyond `logBytes` a copy of a small stage takes its place; a large one is then lost with its device until the owner
- * begins again.
+ * Beyond `logBytes` a copy of a small stage takes the log's place; a large one is lost with its device.
  */
 
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
@@ -31,7 +29,7 @@ export class StageLostError extends Error {
 }
 
 export interface DeviceSupply {
-  /** After this one was lost. Throws when the device is given up. */
+  /** Throws when the device is given up. */
   next(lost: ComputeWorker, loss: Error): Promise<ComputeWorker>;
   worked(): void;
   rebuilt(stage: { spec: StageSpec; calls: number }): void;
@@ -200,7 +198,6 @@ export class LastingStage implements HostedStage {
     return new StageLostError(`${what}: ${why}`, { cause });
   }
 
-  /** A copy of the stage, as it is between steps, takes the log's place. */
   async #shortenLog(): Promise<void> {
     const vectors = new VectorTable(parameterTable(this.spec), this.#options.optimizer);
     const names = ["parameters", ...vectors.state.map(({ name }) => name)];

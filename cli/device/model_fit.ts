@@ -1,6 +1,6 @@
 /**
- * Whether an adapter can hold the stages of a model, and a change that fits when tried. WebGPU does not reveal a
- * GPU's memory; a software adapter has the machine's.
+ * Whether an adapter can hold the stages of a model, and a change that fits. WebGPU does not reveal a GPU's memory; a
+ * software adapter has the machine's.
  */
 
 import { present } from "../../core/assert.ts";
@@ -26,7 +26,6 @@ interface OnDevice {
   readonly memory: Memory;
 }
 
-/** As a miner would build it. */
 export async function planModel(
   config: RunConfig,
   { adapter, memory }: OnDevice,
@@ -43,8 +42,8 @@ export async function planModel(
 }
 
 export interface ModelFit {
-  readonly stageBytes: number; // of the largest stage
-  readonly modelBytes: number; // of all stages together
+  readonly stageBytes: number;
+  readonly modelBytes: number;
   readonly problem: string | null; // "its logits take …"; null: every stage fits
 }
 
@@ -85,7 +84,7 @@ export async function mustFit(
   { worker, memoryBytes, memory = anyMemory }: {
     worker: ComputeWorker;
     memoryBytes: () => number;
-    memory?: Memory; // of each stage
+    memory?: Memory;
   },
 ): Promise<void> {
   const adapter = await fitAdapterOf(worker);
@@ -114,7 +113,7 @@ export async function mustFit(
   );
 }
 
-/** Each as typed; they leave the model as it is: smaller tasks, more stages. */
+/** As typed; they leave the model as it is: smaller tasks, more stages. */
 export async function remediesFor(config: RunConfig, { adapter, memory }: OnDevice): Promise<string[]> {
   const isRight = async (changed: RunConfig) => (await fitModel(changed, adapter, memory)).problem === null;
   const remedies: string[] = [];

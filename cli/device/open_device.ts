@@ -1,6 +1,4 @@
-/**
- * Opens the device that `--device` names, or says what a person can do if there is none.
- */
+/** Opens the device that `--device` names, or says what a person can do if there is none. */
 
 import { ComputeError, type ComputeWorker, openComputeWorker } from "../../gpu/worker_client.ts";
 import type { TunedGemms } from "../../gpu/webgpu/tuning/tuned.ts";
@@ -14,10 +12,10 @@ export function threadsOf(nodes: number, cores: number = navigator.hardwareConcu
 }
 
 export interface DeviceOptions {
-  readonly isShared?: boolean; // several nodes will compute on this machine
-  readonly threads?: number | undefined; // of the processor. @default one for each core
+  readonly isShared?: boolean;
+  readonly threads?: number | undefined; // @default one for each core
   readonly memoryBytes?: number | null; // what each stage may take; null: all there is
-  readonly tuned?: TunedGemms; // of this machine's adapters (tuning_file.ts). @default none
+  readonly tuned?: TunedGemms;
 }
 
 export async function openDevice(
@@ -52,19 +50,16 @@ export function withoutAdapter(device: DeviceChoice): string {
   }`;
 }
 
-/** The choice that opens this device again, without measuring. */
 export function sameDevice({ adapter: { device, isSoftware } }: ComputeWorker): DeviceChoice {
   if (device === "webgpu") return isSoftware ? "software" : "gpu";
   return device;
 }
 
-/** Its name, its threads if there are several, and why `auto` chose it. */
 export function deviceText({ adapter: { name }, threads, reason }: ComputeWorker): string {
   const text = threads === null || threads === 1 ? name : `${name}, ${threads} threads`;
   return reason === null ? text : `${text}: ${reason}`;
 }
 
-/** For people: `No GPU found: computing on the processor`. */
 export function deviceSentence({ adapter: { device, name, isSoftware }, threads, reason }: ComputeWorker): string {
   const places = {
     cpu: "the processor",

@@ -1,12 +1,10 @@
 /**
- * What has changed a stage since a state that can be loaded again: the tasks in its gradient and the steps it took,
- * in order. Repeating them on a new device gives the same bits. Arguments are kept by reference, so only released
- * wires and tokens cost memory: `closedBytes`.
+ * The tasks and steps that changed a stage since a state that can be loaded again; repeating them on a new device gives
+ * the same bits. Arguments are kept by reference, so only released wires and tokens cost memory: `closedBytes`.
  */
 
 import type { StageCompute } from "../../gpu/compute.ts";
 
-/** Throws if the state was dropped. */
 export type Restore = (stage: StageCompute) => Promise<void>;
 
 export interface Change {
@@ -44,12 +42,10 @@ export class StageLog {
     this.#open = [];
   }
 
-  /** The gradient is used up by this change. */
   stepped(change: Change): void {
     this.#close([...this.#open, change]);
   }
 
-  /** The gradient is dropped by this change. */
   replaced(change: Change): void {
     this.#close([change]);
   }

@@ -1,8 +1,6 @@
 /**
- * What `iota bench --tune` found about this machine's adapters: `tuning.json` of the data folder.
- *
- * It holds for one version of the runtime and of the kernels' texts; otherwise, and damaged, it counts as missing. A
- * driver's update is not seen, so tune again after one.
+ * What `iota bench --tune` found about this machine's adapters: `tuning.json` of the data folder. For another version
+ * of the runtime or kernels it counts as missing; a driver's update is not noticed.
  */
 
 import * as v from "valibot";
@@ -35,7 +33,6 @@ const shape = v.object({
 
 const current = () => ({ runtime: Deno.version.deno, generation: gemmGeneration });
 
-/** None if nothing was tuned, or by another version. */
 export async function readTuning(folder: string): Promise<TunedGemms> {
   const bytes = await readIfPresent(`${folder}/${tuningName}`);
   if (bytes === null) return {};
@@ -46,7 +43,6 @@ export async function readTuning(folder: string): Promise<TunedGemms> {
   return runtime === ours && generation === ourGeneration ? gemms : {};
 }
 
-/** Beside those of other adapters. Returns the file. */
 export async function keepTuning(
   folder: string,
   { adapter, gemm }: { adapter: string; gemm: GemmChoice },
@@ -54,7 +50,6 @@ export async function keepTuning(
   return await write(folder, { ...await readTuning(folder), [adapter]: gemm });
 }
 
-/** For nodes that have data folders of their own. */
 export async function shareTuning(from: string, to: string): Promise<void> {
   const gemms = await readTuning(from);
   if (from !== to && Object.keys(gemms).length > 0) await write(to, gemms);

@@ -1,12 +1,13 @@
 /**
- * The lines of a run's signed log, `ledger.jsonl`: JSON, each with its number and a hash over itself and all lines before it.
+ * The lines of a run's signed log, `ledger.jsonl`: JSON, each with its number and a hash over itself and all lines
+ * before it.
  *
  *     {"line":7,"entry":{…},"hash":"…"}                       a fact (core/ledger/entry.ts)
  *     {"line":8,"signer":"…","signature":"…","hash":"…"}      the signer vouches for lines 1 to 7
  *     {"line":9,"previous":"…","entry":{"type":"carried",…},"hash":"…"}   begins a later file: names the hash of line 8
- *     {"lost":3}                                              so many lines did not fit on the disk; a carried line follows
+ *     {"lost":3}                                              lines that did not fit on the disk; a carried line follows
  *
- * hash = SHA-256(hash of the line before, in hexadecimal, then the line's own text up to the hash). Owns this format.
+ * hash = SHA-256(hash of the line before, in hexadecimal, then the line's own text up to the hash).
  */
 
 import { createHash } from "node:crypto";
@@ -14,7 +15,7 @@ import type { LogEntry } from "../../core/ledger/entry.ts";
 import type { NodeId } from "../../core/ids.ts";
 
 export interface ChainHead {
-  readonly line: number; // of the last one
+  readonly line: number;
   readonly hash: string;
 }
 
@@ -34,14 +35,14 @@ export function chainLine(head: ChainHead, content: LineContent): { text: string
 
 export interface ReadLine {
   readonly line: number;
-  readonly body: string; // what the hash covers
+  readonly body: string;
   readonly hash: string;
   readonly content: LineContent;
 }
 
 const lineShape = /^(\{"line":\d+,.*),"hash":"([0-9a-f]{64})"\}$/s;
 
-/** Null if it is not a line of a chain; entries are not checked. */
+/** Null: not a line of a chain. Entries are not checked. */
 export function readLine(text: string): ReadLine | null {
   const match = lineShape.exec(text);
   if (match === null) return null;
@@ -62,7 +63,7 @@ export function signedText(run: string, { line, hash }: ChainHead): Uint8Array {
   return new TextEncoder().encode(`iota-log-1 ${run} ${line} ${hash}`);
 }
 
-/** So that lines cut off the log's end are missed. */
+/** Shows when lines were cut off the log's end. */
 export interface SignedHead extends ChainHead {
   readonly run: string;
   readonly signer: NodeId;

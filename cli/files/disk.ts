@@ -1,13 +1,11 @@
 /**
  * Disk operations for data that must survive a kill: every file appears whole or not at all.
  *
- * The order is temporary file → fsync → rename → fsync of the folder. If two processes write the same file, one of
- * the two contents stays. The operations are an interface, so that tests can stop a process between any two of them.
+ * The order is temporary file → fsync → rename → fsync of the folder.
  */
 
 import { attempting } from "../program/errors.ts";
 
-/** Until it is renamed into place. */
 const pattern = /\.[0-9a-f]{12}\.partial$/;
 const staleMs = 3_600_000; // an active writer writes more often
 
@@ -19,7 +17,6 @@ function finalName(path: string): string {
   return path.replace(pattern, "");
 }
 
-/** Files left in the folder by processes that ended while writing. */
 export function removeStalePartials(folder: string, nowMs: number = Date.now()): void {
   quietly(() => {
     for (const { name, isFile } of Deno.readDirSync(folder)) {
@@ -48,7 +45,6 @@ function quietly(body: () => void): void {
 
 export interface OpenFile {
   write(bytes: Uint8Array): Promise<void>;
-  /** When the bytes are on disk (fsync). */
   sync(): Promise<void>;
   close(): void;
 }
@@ -72,7 +68,7 @@ export const realDisk: Disk = {
   syncFolder: (path) => attempting({ action: "write to the folder", value: path }, () => syncRealFolder(path)),
 };
 
-/** Holds afterwards either its old content or exactly these bytes. */
+/** The file then holds either its old content or exactly these bytes. */
 export async function writeAtomically(
   path: string,
   options: { disk: Disk; chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array> },

@@ -1,7 +1,4 @@
-/**
- * A file entry of a manifest: name in the folder, size and hash. Names are plain: a manifest from elsewhere cannot
- * reach outside its folder.
- */
+/** A file entry of a manifest. Names are plain: a manifest from elsewhere cannot reach outside its folder. */
 
 import * as v from "valibot";
 import { type Disk, isFile, writeAtomically } from "./disk.ts";
@@ -29,7 +26,6 @@ export async function writeEntry(
   return { name: path.name, sha256: await sha256InTurns(options.chunks), bytes };
 }
 
-/** Null: the file matches. */
 export async function entryProblem(folder: string, entry: FileEntry): Promise<string | null> {
   const path = `${folder}/${entry.name}`;
   if (!(await isFile(path))) return `${entry.name} is missing`;
@@ -55,7 +51,6 @@ export function sha256Hex(...parts: readonly (Uint8Array | string)[]): string {
 
 const bytesOfTurn = 4 * 1024 * 1024; // 10 ms on a slow machine
 
-/** On a thread that keeps serving links (net/turns.ts). */
 export async function sha256InTurns(parts: readonly Uint8Array[]): Promise<string> {
   const hash = createHash("sha256");
   for (const part of parts) {

@@ -1,9 +1,9 @@
 /**
  * The lock of a run's folder, `run.lock`: one process at a time writes there, from its first file on.
  *
- * The system ends the lock with the process, so the file itself stays. A swarm holds the lock for its orchestrator
- * too: it hands it the lock's token, which the file has as well. Process ids would not do, as every container has a
- * process 1. Where the disk has no locks, only the journal's own protect the run (journal_epoch.ts).
+ * The system ends the lock with the process, so the file itself stays. A swarm hands its orchestrator the lock's token;
+ * process ids would not do, as every container has a process 1. Where the disk has no locks, only the journal's own
+ * protect the run (journal_epoch.ts).
  */
 
 import { systemCode, UserError } from "../program/errors.ts";
@@ -11,7 +11,7 @@ import { systemCode, UserError } from "../program/errors.ts";
 export interface LockHolder {
   readonly command: string;
   readonly pid: number;
-  readonly port: number | null; // where it listens; null: not yet
+  readonly port: number | null;
   readonly token: string | null; // a process that was handed it may write here too
 }
 
@@ -21,7 +21,7 @@ export interface FolderLock {
 }
 
 const fileName = "run.lock";
-const mostBytes = 1_024; // of a holder's words
+const mostBytes = 1_024;
 
 export interface AskedLock extends Pick<LockHolder, "command" | "port"> {
   readonly handed: string | null; // the token of the holder that started this process
@@ -45,7 +45,7 @@ export function lockFolder(folder: string, { command, port, handed }: AskedLock)
   throw heldError(folder, holder);
 }
 
-/** Without taking the lock: writes nothing. */
+/** Neither takes the lock nor writes. */
 export function refuseHeldFolder(folder: string, handed: string | null): void {
   const path = `${folder}/${fileName}`;
   const kind = kindOf(path);
@@ -57,11 +57,10 @@ export function refuseHeldFolder(folder: string, handed: string | null): void {
     const holder = readHolder(file);
     if (!isHandedBy(holder, handed)) throw heldError(folder, holder);
   } finally {
-    file.close(); // which ends the lock
+    file.close();
   }
 }
 
-/** Needs no right to write. */
 export function isRunHeld(folder: string): boolean {
   const path = `${folder}/${fileName}`;
   let file: Deno.FsFile;
@@ -69,7 +68,7 @@ export function isRunHeld(folder: string): boolean {
     if (kindOf(path) !== "file") return false; // nobody has held it yet; opening a pipe would wait for its other end
     file = Deno.openSync(path, { read: true });
   } catch {
-    return false; // it is another user's
+    return false;
   }
   try {
     return !tryLock(file, { isShared: true });
@@ -132,7 +131,7 @@ function writeHolder(file: Deno.FsFile, holder: LockHolder): void {
   file.writeSync(bytes);
 }
 
-/** Null if it says nothing that can be read: it may be writing it now. */
+/** Null: unreadable; the holder may be writing it now. */
 function readHolder(file: Deno.FsFile): LockHolder | null {
   const bytes = new Uint8Array(mostBytes);
   const count = file.readSync(bytes) ?? 0;

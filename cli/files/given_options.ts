@@ -1,6 +1,6 @@
 /**
- * The options of one command as given: the command line, on top of the --config file, and the checks that hold for
- * any command. It is the only reader, so `service install` accepts exactly what the role will accept.
+ * The options of one command: the command line, on top of the --config file. It is the only reader, so `service
+ * install` accepts exactly what the role will accept.
  */
 
 import { resolve } from "node:path";
@@ -11,12 +11,12 @@ import { type Environment, expandHome } from "../program/paths.ts";
 import { attempting, UsageError, UserError } from "../program/errors.ts";
 
 export interface GivenOptions extends ParsedArguments {
-  readonly typed: OptionValues; // without the file
+  readonly typed: OptionValues;
   readonly runFile: ConfigFile | null; // the --config file, if it is a run's
 }
 
 interface Typed {
-  readonly words: readonly string[]; // after the command's name
+  readonly words: readonly string[];
   readonly environment: Environment;
 }
 
@@ -64,7 +64,6 @@ function mustNotContradict(options: OptionValues): void {
   });
 }
 
-/** A missing folder is created later. */
 async function mustBeFolder(data: string | undefined): Promise<void> {
   if (data === undefined) return;
   const path = resolve(data);

@@ -1,4 +1,4 @@
-/** Journal failures as one error class with a code, translated from SQLite's errors; and room on a disk. */
+/** Journal failures as one error class, translated from SQLite's errors. */
 
 import { BlobError } from "../../net/blobs/blobs.ts";
 import { isNoRoom } from "../../net/blobs/disk_problem.ts";
@@ -9,9 +9,9 @@ export type JournalProblem =
   | "outdated" // a checkpoint is newer
   | "locked" // another process holds it
   | "fenced" // another process has taken it over
-  | "noSpace" // disk full; there may be room later
-  | "tooLarge" // the file would exceed its limit
-  | "storage"; // the folder cannot be used
+  | "noSpace"
+  | "tooLarge"
+  | "storage";
 
 export class JournalError extends Error {
   override name = "JournalError";
@@ -33,7 +33,7 @@ const texts: readonly (readonly [RegExp, JournalProblem])[] = [
 export interface JournalFacts {
   readonly path: string;
   readonly maxBytes: number | null;
-  readonly isAtLimit?: boolean; // the write does not fit the file's own limit
+  readonly isAtLimit?: boolean;
 }
 
 export function journalProblem(error: unknown, from: JournalFacts): JournalError {
@@ -59,7 +59,6 @@ function sentence(code: JournalProblem, { path, maxBytes }: JournalFacts): strin
   }
 }
 
-/** Also one wrapped in a sentence for people. */
 export function isDiskFull(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof BlobError && cause.code === "diskFull") return true;

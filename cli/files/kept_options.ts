@@ -1,7 +1,4 @@
-/**
- * The orchestrator options that a run keeps between starts: key, TLS, address and log. Given options come first, then
- * kept ones, then the defaults. They are found before a command's rights are decided.
- */
+/** The orchestrator options that a run keeps between starts: key, TLS, address and log. Given options come first. */
 
 import { resolve } from "node:path";
 import type { HotkeyPlace } from "../../chain/wallet/wallet_place.ts";
@@ -42,7 +39,6 @@ export function wordsOfKept(kept: KeptOptions, given: OptionValues): string[] {
   });
 }
 
-/** None if no run can be read, which planning reports. */
 export async function keptWords(
   { options, runFile, environment }: { options: OptionValues; runFile: ConfigFile | null; environment: Environment },
 ): Promise<string[]> {

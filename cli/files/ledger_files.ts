@@ -1,10 +1,12 @@
-/** Where the signed log of a run lies: `ledger.jsonl`, the full files beside it (`.1` the newest), and the newest signed head. */
+/**
+ * The files of a run's signed log: `ledger.jsonl`, full files beside it (`.1` the newest), and the newest signed head.
+ */
 
 import type { SignedHead } from "./chain_line.ts";
 import { readWholeLines, type WholeLines } from "../terminal/text/whole_lines.ts";
 
 const name = "ledger.jsonl";
-export const keptLedgerFiles = 15; // full ones, 256 MiB
+export const keptLedgerFiles = 15; // 256 MiB
 
 export const ledgerPath = (folder: string): string => `${folder}/${name}`;
 
@@ -36,7 +38,7 @@ export interface LedgerFile extends WholeLines {
   readonly path: string;
 }
 
-/** That exist, oldest first; `newest`: the path of the last. */
+/** Oldest first; `newest`: the path of the last. */
 export async function readLedgerFiles(newest: string): Promise<LedgerFile[]> {
   const files: LedgerFile[] = [];
   for (let i = keptLedgerFiles; i >= 0; i--) {

@@ -9,7 +9,6 @@ import { programFile } from "../program/self.ts";
 import { defaultLogBytes } from "../terminal/options/service_options.ts";
 import { RotatingLog } from "./rotating_log.ts";
 
-/** Does nothing without --log-file. */
 export async function openLogFile({ options, output }: CommandContext): Promise<void> {
   const given = options.text("log-file");
   if (given === undefined) return;
@@ -60,7 +59,6 @@ export async function openUpgradeWatch(
 
 interface UpgradeWatchOptions {
   readonly timers: Timers;
-  /** What identifies a file; null while there is none. */
   readonly identify: () => Promise<string | null>;
   readonly isIdle: () => boolean;
   readonly onReplaced: () => void;
@@ -73,12 +71,11 @@ const patienceMs = 600_000; // waiting for the end of a round
 
 export class UpgradeWatch {
   readonly #options: UpgradeWatchOptions;
-  readonly #own: string; // the running file
+  readonly #own: string;
   #last: string | null;
   #state: "watching" | "replaced" | "left" = "watching";
   #cancel: Cancel;
 
-  /** Null if there is no file to watch. */
   static async open(options: UpgradeWatchOptions): Promise<UpgradeWatch | null> {
     const own = await options.identify();
     return own === null ? null : new UpgradeWatch(options, own);
@@ -118,7 +115,6 @@ export class UpgradeWatch {
   }
 }
 
-/** A replaced file has another inode, size or time. */
 export function identityOf(path: string): () => Promise<string | null> {
   return async () => {
     try {

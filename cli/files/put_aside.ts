@@ -1,6 +1,5 @@
 /**
- * Files that are in the way but may be valuable are renamed to `put-aside-1-NAME` and never touched again. Files put
- * aside together share a number.
+ * Renames files that are in the way but may be valuable to `put-aside-1-NAME`. Files put aside together share a number.
  */
 
 import { type Disk, isFolder, realDisk } from "./disk.ts";
@@ -11,7 +10,6 @@ export function isPutAside(name: string): boolean {
   return name.startsWith("put-aside-");
 }
 
-/** Returns the new paths; a missing name is an error. */
 export async function putAside(
   { folder, names, disk = realDisk }: { folder: string; names: readonly string[]; disk?: Disk },
 ): Promise<string[]> {

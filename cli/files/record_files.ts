@@ -1,11 +1,10 @@
-/** Where the record log of a run lies: `records.jsonl` and, beside it, the full ones, `.1` the newest. */
+/** The files of a run's record log: `records.jsonl` and, beside it, the full ones, `.1` the newest. */
 
 const name = "records.jsonl";
-export const keptFiles = 3; // full ones
+export const keptFiles = 3;
 
 export const recordPath = (folder: string): string => `${folder}/${name}`;
 
-/** The newest first. */
 export const recordFileNames: readonly string[] = [
   name,
   ...Array.from({ length: keptFiles }, (_, i) => `${name}.${i + 1}`),

@@ -1,18 +1,15 @@
 /**
- * A log file with bounded disk use: at its limit it becomes `.1`, the old `.1` becomes `.2`, and the oldest is
- * deleted.
+ * A log file with bounded disk use: at its limit it becomes `.1`, the old `.1` becomes `.2`, and the oldest is deleted.
  *
- * A file that another program moved away or removed, as logrotate does, is left and a new one begun, where a clock
- * says when to look. Never fails the program: on a full disk or a missing folder, lines are lost, and their number is
- * the first line written afterwards. All files together hold at most `keep` + 1 times `bytes`, unless what is written
- * at once is longer.
+ * A file that another program moved away, as logrotate does, is left and a new one begun. Never fails the program: on a
+ * full disk or a missing folder, lines are lost, and their number is the first line written afterwards.
  */
 
 import { plural } from "../terminal/text/format.ts";
 
 export interface LogFile {
   readonly size: number;
-  readonly identity: string | null; // on its disk; null: unknown
+  readonly identity: string | null;
   write(bytes: Uint8Array): number;
   close(): void;
 }
@@ -20,23 +17,21 @@ export interface LogFile {
 /** Blocking, so that a line is written before the event it reports. */
 export interface LogDisk {
   append(path: string): LogFile;
-  /** Null: there is none, or it is unknown. */
   identityAt(path: string): string | null;
   rename(from: string, to: string): void;
-  /** A missing file is not an error. */
   remove(path: string): void;
 }
 
 export interface RotatingLogOptions {
   readonly path: string;
-  readonly bytes: number; // of one file
-  readonly keep: number; // number of full files kept beside it
+  readonly bytes: number;
+  readonly keep: number; // full files
   readonly disk?: LogDisk;
   /** For looking at most once a second whether the file is still at its path. @default it stays there */
   readonly steadyMs?: () => number;
-  /** Without its end. @default nothing */
+  /** Without its end. */
   readonly firstLine?: () => string | null;
-  /** Without its end; stands where so many lines are missing. @default a sentence */
+  /** Without its end; stands where so many lines are missing. */
   readonly lostLine?: (lines: number) => string;
   readonly onLost?: (error: Error) => void;
   readonly onRegained?: (lostLines: number) => void;
@@ -170,7 +165,6 @@ const isWorld = (error: unknown): error is Error => error instanceof Error && ("
 
 const isDenoError = (error: Error): boolean => Object.values(Deno.errors).some((kind) => error instanceof kind);
 
-/** Null where the system numbers no files. */
 const identityOf = ({ dev, ino }: Deno.FileInfo): string | null => ino === null ? null : `${dev}:${ino}`;
 
 export const realLogDisk: LogDisk = {

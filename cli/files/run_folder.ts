@@ -5,17 +5,16 @@
  *   run.toml  the effective configuration     run.json  the same for programs     summary.json  the last summary
  *   chain/    the swarm's own chain, and the weight duty of each validator
  *   wires.bin  the wires that a stopped orchestrator held
- *   journal.db  what happened since the last snapshot of the orchestrator's state; journal.db.mark: how far it had come;
- *   journal.db.epoch: how often it was opened
+ *   journal.db  what happened since the last snapshot of the orchestrator's state
+ *   journal.db.mark: how far it had come; journal.db.epoch: how often it was opened
  *   records.jsonl  the run's history, one JSON line per record; records.jsonl.1 and so on: older records
- *   ledger.jsonl  the signed log (cli/observe/ledger); ledger.jsonl.1 and so on: older lines; ledger.jsonl.head: its newest signed head
- *   put-aside-1-journal.db, checkpoints/put-aside-1-round-000012/  what a run could not go on from, or was newer than its start
+ *   ledger.jsonl  the signed log; ledger.jsonl.1 and so on: older lines; ledger.jsonl.head: its newest signed head
+ *   put-aside-1-journal.db, checkpoints/put-aside-1-round-000012/  what a run could not go on from, or was newer
  *   put-aside-1-run/  an earlier run, whole: a folder of the same kind
  *   run.lock  held by the process that writes here (folder_lock.ts)
  *
- * In a folder that holds a run, the run is resumed; in any other, one begins. --resume refuses to begin one, and
- * --fresh puts the run aside first. Finding the folder and preparing it are separate calls, so nothing is written before
- * the caller asks for it.
+ * A folder that holds a run resumes it; any other begins one. --resume refuses to begin one, and --fresh puts the run
+ * aside first. Finding the folder writes nothing; preparing it is a separate call.
  */
 
 import type { CommandContext } from "../terminal/command.ts";
@@ -35,7 +34,7 @@ export interface RunPlace {
 }
 
 const journal = ["journal.db", "journal.db-wal", "journal.db-shm", "journal.db.mark", "journal.db.epoch"];
-export const wiresFile = "wires.bin"; // hub/saved_wires.ts
+export const wiresFile = "wires.bin";
 const probeName = "room.probe"; // left over if a check for disk space was interrupted
 const files = [
   wiresFile,
@@ -68,8 +67,8 @@ export async function findRunFolder(
 }
 
 /**
- * `run.toml` is the last file that a beginning run writes. One that lost it, as when a person took it for another run, is still
- * a run; `run.json` alone is not, because its process died before the run began.
+ * `run.toml` is the last file that a beginning run writes. A folder that lost it may still hold a run; `run.json` alone
+ * is not one, because its process died before the run began.
  */
 export async function holdsARun(path: string): Promise<boolean> {
   if (await exists(`${path}/run.toml`)) return true;
@@ -88,7 +87,6 @@ export async function openRunFolder(path: string): Promise<void> {
 
 const writing = (path: string) => ({ action: "write to the data folder", value: path });
 
-/** By the run's name. */
 export const namedFolder = (dataFolder: string, name: unknown): string => `${dataFolder}/runs/${name}`;
 
 /** For unnamed runs: a new folder below `runs`, or the newest one there. */
@@ -117,8 +115,8 @@ export async function folderMark(path: string): Promise<string> {
 }
 
 /**
- * In a folder of its own below, where it can be resumed; returns that. What names the run goes first, so a kill in
- * between leaves nothing that counts as a run without its parts. The next run uses the same tokens and keys.
+ * Returns the run's new folder below, where it can be resumed. What names the run goes first, so a kill in between
+ * leaves nothing that counts as a run without its parts.
  */
 export async function putRunAside(path: string): Promise<string> {
   const aside = `${path}/put-aside-${await nextNumber(path)}-${asideName}`;

@@ -1,7 +1,4 @@
-/**
- * What a run's folder says about the run before any checkpoint exists: its id, configuration, and how its
- * orchestrator was started. Written atomically, before anything else of the run.
- */
+/** What a run's folder says about the run before any checkpoint exists. Written before anything else of the run. */
 
 import { createHash } from "node:crypto";
 import type { RunConfig } from "../../core/config/config.ts";
@@ -45,7 +42,7 @@ function parseSavedRun(text: string): SavedRun | null {
   try {
     value = JSON.parse(text);
   } catch {
-    return null; // torn or foreign
+    return null;
   }
   if (typeof value !== "object" || value === null || !("runId" in value) || !("config" in value)) return null;
   const { runId, config } = value;
@@ -62,7 +59,7 @@ function parseSavedRun(text: string): SavedRun | null {
   return { runId, config: parsed.value, host, port, hub, tokenizerHash, options };
 }
 
-/** Values other than text and numbers are dropped; the command-line parser checks the rest. */
+/** The command-line parser checks the rest. */
 function parseOptions(value: unknown): KeptOptions {
   if (typeof value !== "object" || value === null) return {};
   const entries = Object.entries(value).filter((entry): entry is [string, string | number] =>

@@ -1,7 +1,6 @@
 /**
- * The files of TLS: an orchestrator's certificate and key, and the authority that a node trusts beside the system's.
- * A server with a bad pair still listens but refuses every node, so problems are reported. The hotkey in the hello
- * proves identity; TLS keeps traffic from being read.
+ * The files of TLS: an orchestrator's certificate and key, and the authority that a node trusts beside the system's. A
+ * server with a bad pair still listens but refuses every node, so problems are reported.
  */
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
@@ -10,16 +9,14 @@ import { attempting, UsageError, UserError } from "../program/errors.ts";
 
 export interface TlsPair {
   readonly certificate: string; // PEM, the chain
-  readonly key: string; // PEM
+  readonly key: string;
 }
 
-/** An option, or a setting in a file. */
 export interface NamedPath {
   readonly name: string;
   readonly text: string;
 }
 
-/** Null: the port speaks plain HTTP. */
 export async function readTlsPair(
   { certificate, key }: { certificate: NamedPath | undefined; key: NamedPath | undefined },
 ): Promise<TlsPair | null> {
@@ -52,7 +49,6 @@ function halfPair(given: string): UserError {
   });
 }
 
-/** In PEM. */
 export async function readTlsAuthority(given: NamedPath): Promise<string> {
   const text = await readPem(given);
   parseCertificate(given, text);

@@ -1,12 +1,12 @@
 /**
- * How long a node waits for an orchestrator that is unreachable or does not let it in yet.
+ * How long a node waits for an orchestrator that is unreachable or does not admit it yet.
  *
- * The first failure is logged at once, later ones at growing intervals. A new reason is logged at once; if reasons
- * keep changing, the first `changesAtOnce` are, then one every `leastMs`. A broken link is not a failed attempt.
+ * The first failure and new reasons are logged at once, later ones at growing intervals; if reasons keep changing, the
+ * first `changesAtOnce`, then one every `leastMs`.
  */
 
 export interface Waiting {
-  readonly reason: string; // with the remedy, if any
+  readonly reason: string;
   readonly waitedMs: number;
 }
 
@@ -21,19 +21,18 @@ export class HubWait {
   #reason = "";
   #changes = 0; // logged at once since a reason lasted
 
-  /** `giveUpAfterMs` null: never give up. Times are of the monotonic clock. */
+  /** `giveUpAfterMs` null: never. Times are monotonic. */
   constructor({ giveUpAfterMs, nowMs }: { giveUpAfterMs: number | null; nowMs: number }) {
     this.#giveUpAfterMs = giveUpAfterMs;
     this.#sinceMs = nowMs;
   }
 
-  /** The next wait starts here. */
   begin(nowMs: number): void {
     this.#sinceMs = nowMs;
     this.#saidMs = null;
   }
 
-  /** `leftMs`: until the node gives up; 0: now; null: never. */
+  /** `leftMs`: until the node gives up; null: never. */
   failed(reason: string, nowMs: number): { waiting: Waiting; isWorthSaying: boolean; leftMs: number | null } {
     const waitedMs = nowMs - this.#sinceMs;
     const leftMs = this.#giveUpAfterMs === null ? null : Math.max(0, this.#giveUpAfterMs - waitedMs);

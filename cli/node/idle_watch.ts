@@ -1,7 +1,6 @@
 /**
- * Notices that a miner with a stage and a link gets nothing to do: another stage has no miner, the orchestrator is
- * paused, or all work goes to others. It is logged after `firstMs`, then each time the wait has doubled, at least
- * hourly. Work under way is never idleness.
+ * Notices that a miner with a stage and a link gets nothing to do. Logged after `firstMs`, then whenever the wait has
+ * doubled, at least hourly.
  */
 
 import type { Cancel, Timers } from "../../net/timers.ts";
@@ -9,7 +8,6 @@ import type { Cancel, Timers } from "../../net/timers.ts";
 export interface IdleWatchOptions {
   readonly timers: Timers;
   readonly onIdle: (idleMs: number) => void;
-  /** Only after a wait that was reported. */
   readonly onBusy: (idleMs: number) => void;
 }
 
@@ -18,9 +16,9 @@ const longestMs = 3_600_000;
 
 export class IdleWatch {
   readonly #options: IdleWatchOptions;
-  #jobs = 0; // under way
-  #isLinked = true; // a machine works only after its first link
-  #sinceMs: number | null = null; // null: not idle
+  #jobs = 0;
+  #isLinked = true;
+  #sinceMs: number | null = null;
   #wasSaid = false;
   #cancel: Cancel = () => {};
 
@@ -43,7 +41,7 @@ export class IdleWatch {
   linked(isLinked: boolean): void {
     this.#isLinked = isLinked;
     if (isLinked) return this.#beginWait();
-    this.#cancel(); // from now on the lines are those of a lost link
+    this.#cancel();
     this.#sinceMs = null;
     this.#wasSaid = false;
   }

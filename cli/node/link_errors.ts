@@ -1,4 +1,4 @@
-/** Messages for a node's failed link. Each error has one next step that fits its reason. */
+/** Messages for a node's failed link, each with its next step. */
 
 import type { Fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
@@ -12,7 +12,7 @@ import { duration } from "../terminal/text/format.ts";
 import { shellWords } from "../program/shell_words.ts";
 import { pinWords } from "../address/hub_pin.ts";
 
-/** An orchestrator's restart is harmless; any other end of a session deserves a warning. */
+/** An orchestrator's restart is harmless; other ends deserve a warning. */
 export function sessionLostText({ code, detail }: Fault): string {
   return code === "staleResult" ? detail : `This session with the orchestrator had to end: ${detail}`;
 }
@@ -22,7 +22,7 @@ export interface GivenUp {
   readonly giveUpAfterMs: number;
   readonly waitedMs: number;
   readonly reason: string;
-  readonly cure: string | null; // null: none known
+  readonly cure: string | null;
 }
 
 export function gaveUpError({ url, giveUpAfterMs, waitedMs, reason, cure }: GivenUp): UserError {
@@ -47,9 +47,9 @@ export interface Refusal {
   readonly url: string;
   readonly role: Role;
   readonly fault: Fault;
-  readonly found: Challenger | null; // the one that answered instead
+  readonly found: Challenger | null;
   readonly rememberedIn: string | null; // the file that names the expected one
-  readonly isOtherRun: boolean; // the orchestrator is right, but serves another run than the one named
+  readonly isOtherRun: boolean; // the right orchestrator serves another run
   readonly wallet: NodeWallet;
 }
 
@@ -72,22 +72,21 @@ export function refusedError(refusal: Refusal): UserError {
   return new UserError(`${what} (${code}): ${detail}`, { next: nextOf(refusal) });
 }
 
-/** As its command line names it. */
 export interface NodeWallet {
   readonly address: NodeId;
-  readonly network: string | null; // of the chain that this node reads; null: only the orchestrator has named one
+  readonly network: string | null; // null: only the orchestrator has named one
   readonly wallet: string;
-  readonly hotkey: string | null; // null: not typed
+  readonly hotkey: string | null;
   readonly walletPath: string | null;
 }
 
-/** An orchestrator knows only the node's address; a command that names this node's wallet instead also finds the key that pays. */
+/** Names this node's wallet instead of its address, so that a command also finds the paying coldkey. */
 export function withWallet(text: string, { address, wallet, hotkey, walletPath }: NodeWallet): string {
   const words = ["--wallet", wallet, ...wordsOf("--hotkey", hotkey), ...wordsOf("--wallet-path", walletPath)];
   return text.replaceAll(`--hotkey ${address}`, shellWords(words));
 }
 
-/** With this node's wallet and the chain as it is reached from here. */
+/** Names this node's wallet, and the chain by the address that is reachable from here. */
 export function inNodeWords(text: string, { wallet, url }: { wallet: NodeWallet; url: string }): string {
   const own = withWallet(text, wallet);
   const { network } = wallet;
@@ -111,7 +110,7 @@ function ownHotkeyText({ wallet, hotkey, walletPath }: NodeWallet): string {
     shellWords(["iota", "wallet", "new", "--name", wallet, "--hotkey", other, ...at]);
 }
 
-/** Null: that is not why it waits. */
+/** Null: another reason. */
 export function rivalCure(reason: string, wallet: NodeWallet): string | null {
   return reason.startsWith(rivalText) ? `or ${ownHotkeyText(wallet)}` : null;
 }

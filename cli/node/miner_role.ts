@@ -23,20 +23,19 @@ export interface MinerRoleOptions {
   readonly blobs: BlobAccess;
   readonly ownState: OwnStateStore | null;
   readonly peers?: PeerServer | null;
-  readonly activationBytes?: number; // of device memory, so that no forward is computed twice
+  readonly activationBytes?: number; // memory to keep activations, so that no forward is computed twice
   readonly onRecord: (record: MinerRecord) => void;
-  /** `isOver`: it has work again. */
   readonly onIdle?: (idle: { idleMs: number; isOver: boolean }) => void;
-  /** Decides what to do and send. @default an honest miner */
+  /** @default an honest miner */
   readonly machine?: Machine<MinerState, MinerEvent, MinerEffect>;
 }
 
-/** Why a miner leaves that cannot rebuild its stage; it may come back at once, as a newcomer. */
+/** The miner cannot rebuild its stage, but may rejoin at once as a newcomer. */
 export const stageLostReason = "its device was lost, and its stage with it";
 
 /**
- * Tasks and steps use only the device: a failure there that is not a stranger's fault will recur. So will that of a device that
- * was given up or computes wrongly.
+ * Tasks and steps use only the device, so their failures will recur unless a stranger caused them. So will failures of
+ * an unusable device.
  */
 function isDeviceFailure(work: MinerWork, error: unknown): boolean {
   if (error instanceof UnusableDeviceError) return true;
@@ -55,7 +54,7 @@ export interface RunningRole {
 }
 
 export interface RunningNode extends RunningRole {
-  /** Frees the device's memory when it has finished, for a process that continues. */
+  /** Frees the device's memory, for a process that continues. */
   close(): void;
 }
 

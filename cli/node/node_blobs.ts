@@ -1,6 +1,6 @@
 /**
- * The blobs that a node sends and fetches: the orchestrator's store, and other miners'. Authorization waits for the
- * orchestrator's identity; connections end with their session (net/blobs/session_fetch.ts).
+ * The blobs that a node exchanges with the orchestrator's store and with other miners. Authorization waits for the
+ * orchestrator's identity.
  */
 
 import { present } from "../../core/assert.ts";
@@ -15,19 +15,19 @@ import { remoteStore } from "../roles/stores.ts";
 import type { HubTrust } from "./find/hub_trust.ts";
 import { outbound } from "../program/outbound.ts";
 
-/** For a request to another miner, because the orchestrator has the same bytes. */
+/** The orchestrator has the same bytes. */
 const peerAttempts = 2;
 
 export interface NodeBlobsOptions {
   readonly trust: HubTrust;
-  readonly place: { readonly http: string }; // the orchestrator's address at the time
+  readonly place: { readonly http: string }; // may change
   readonly by: Pick<Parameters<typeof createAuthorize>[0], "signer" | "timers" | "random">;
   readonly onProblem: (text: string) => void;
 }
 
 export interface NodeBlobs {
   readonly access: BlobAccess;
-  /** A link that broke by a change of address leaves dead connections. */
+  /** A change of address leaves dead connections. */
   begin(ticket: HeldTicket): void;
 }
 

@@ -1,4 +1,4 @@
-/** A node's records as lines for people; null for records that need no line. */
+/** A node's records as lines for people; null: no line. */
 
 import type { MinerRecord } from "../../core/miner/event.ts";
 import type { ValidatorRecord } from "../../core/validator/event.ts";
@@ -6,7 +6,6 @@ import type { AuditTally } from "../observe/screen/record_words.ts";
 import { byteSize, decimal, duration, plural } from "../terminal/text/format.ts";
 import { failedUploadText, noticeText } from "./screen/notice_text.ts";
 
-/** Tasks are counted, not listed. */
 export function minerLine(record: MinerRecord): string | null {
   switch (record.type) {
     case "joined":
@@ -75,7 +74,7 @@ function welcomeLine({ name, size, chain }: Extract<MinerRecord, { type: "welcom
   return `run ${name}, size ${size}, ${paid}`;
 }
 
-/** `passed`: the audits since the last round's summary. */
+/** `passed`: audits since the last round's summary. */
 export function validatorLine(record: ValidatorRecord, passed: AuditTally): string | null {
   switch (record.type) {
     case "joined":

@@ -1,8 +1,6 @@
 /**
- * Shared by miner and validator: a link to the orchestrator around a node's runtime (node_runtime.ts).
- *
- * `finished` resolves when the machine finishes and rejects when the orchestrator permanently refuses this node or
- * our own code fails.
+ * The orchestrator's link around a miner's or validator's runtime (node_runtime.ts). `finished` rejects when the
+ * orchestrator refuses this node for good or our own code fails.
  */
 
 import { present } from "../../core/assert.ts";
@@ -44,32 +42,29 @@ import {
 import { byteSegments } from "../roles/segments.ts";
 
 export interface NodeLink {
-  readonly url: string; // ws://host:port
+  readonly url: string;
   readonly signer: Signer;
   readonly verify: Verify;
   readonly dial: Dial;
   readonly limits: NetLimits;
   readonly timers: Timers;
   readonly random: Random;
-  /** Then the role ends at the next failed attempt; null: never. */
+  /** Null: never. */
   readonly giveUpAfterMs: number | null;
-  /** None: the first met. */
+  /** None: the first one met. */
   readonly pin?: Pinned;
-  /** The file that demands a different orchestrator or run; null: the typed or announced one does. */
+  /** The file that demands another orchestrator or run; null: the command line or an announcement does. */
   readonly rememberedIn?: (found: Challenger) => string | null;
-  /** For commands in messages. Default: the wallet called default. */
+  /** For commands in messages. @default the wallet called default */
   readonly wallet?: Omit<NodeWallet, "address">;
   readonly onOffline: (text: string) => void;
   readonly onWaiting: (waiting: Waiting) => void;
-  /** @default none */
   readonly traces?: { received(message: HubMessage): void; sent(message: NodeMessage): void } | undefined;
-  /** @default nobody counts */
   readonly meter?: { sent(bytes: number): void; received(bytes: number): void };
-  /** Requests to the orchestrator are stamped in its time. */
+  /** Requests are stamped in the orchestrator's time. */
   readonly onConnected: (ticket: HeldTicket, clock: ClockDifference) => void;
 }
 
-/** The next life joins that run. */
 export const newRunReason = "its orchestrator has begun another run";
 
 export interface NodeRoleOptions<State, Event, Effect, Result> {
@@ -93,8 +88,8 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
   #resolve!: (finished: Finished) => void;
   #reject!: (error: unknown) => void;
   readonly #wait: HubWait;
-  #keepTrying: Cancel = () => {}; // ends the countdown to giving up
-  #run: string | null = null; // of the first contact
+  #keepTrying: Cancel = () => {};
+  #run: string | null = null;
   #saidClock: ClockDifference | null = null;
 
   constructor(options: NodeRoleOptions<State, Event, Effect, Result>) {
@@ -163,7 +158,6 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
     });
   }
 
-  /** Sent messages are still delivered, no more are taken. */
   #finish(result: Finished): void {
     this.#keepTrying();
     this.#node.close(result.reason);
@@ -209,7 +203,6 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
     if (text !== null) this.#link.onOffline(text);
   }
 
-  /** What this role holds belongs to the run it was in. */
   #leaveFor(run: string): void {
     this.#link.onOffline(`The orchestrator serves run '${run}' now, no longer '${this.#run}': joining it`);
     this.#runtime.close();
@@ -224,7 +217,6 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
     this.fail(refusedError({ url, role: this.#role, fault, found, rememberedIn: file, isOtherRun, wallet }));
   }
 
-  /** The named or known orchestrator answers, but not with the named run. */
   #isOtherRun(found: Challenger | null): found is Challenger {
     const { hub, run } = this.#link.pin ?? { hub: null, run: null };
     return found !== null && (hub === null || hub === found.hub) && run !== null && run !== found.run;
@@ -257,6 +249,6 @@ export class NodeRole<State, Event, Effect extends NodeEffect, Result> {
     };
     this.#keepTrying();
     if (leftMs === 0) giveUp();
-    else this.#keepTrying = timers.after(leftMs, giveUp); // the next attempt may be later than that
+    else this.#keepTrying = timers.after(leftMs, giveUp);
   }
 }

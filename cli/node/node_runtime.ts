@@ -1,10 +1,6 @@
 /**
- * A node's runtime over replaceable edges: a role machine in its driver, the segments it holds, its effects
- * performed.
- *
- * It translates transport events into the machine's events; nothing is sent between the loss of a session and the
- * next one. Production (node_role.ts) and the simulator (tests/lab/sim/processes/node_process.ts) run it, for miners
- * and validators, each with a network, a clock and work of its own.
+ * A node's runtime over replaceable edges: a role machine in its driver, its segments and effects. Nothing is sent
+ * between the loss of a session and the next one. The simulator runs it too (tests/lab/sim/processes/node_process.ts).
  */
 
 import type { Fault, Parsed } from "../../core/fault.ts";
@@ -20,7 +16,7 @@ import type { Segments } from "../roles/segments.ts";
 
 export type LinkChange<Held> =
   | { readonly type: "connected"; readonly resumed: boolean }
-  | { readonly type: "disconnected" } // also: could not be established
+  | { readonly type: "disconnected" } // or not established
   | { readonly type: "sessionLost" }
   | { readonly type: "message" } & Received<HubMessage, Held>;
 
@@ -57,13 +53,12 @@ export interface NodeEdges<Effect, Result, Held, Sent> {
   readonly timers: Timers;
   readonly links: Pick<NodeTransport<NodeMessage, Sent>, "send" | "pause" | "resume">;
   readonly segments: Segments<Held>;
-  /** 128 hexadecimal digits. */
+  /** Returns 128 hexadecimal digits. */
   readonly sign: (statement: Statement) => string;
   readonly attach: (ref: BlobRef) => Sent;
-  /** `done` is called once. */
   readonly work: (effect: Perform<Effect>, done: (outcome: Parsed<Result>) => void) => void;
   readonly report: (effect: Report<Effect>) => void;
-  /** What was sent is still to be delivered. */
+  /** Sent messages must still be delivered. */
   readonly onFinish: (finished: Finished) => void;
   readonly onFailure: (error: unknown) => void;
 }
@@ -80,7 +75,7 @@ export class NodeRuntime<State, Event, Effect extends NodeEffect, Result, Held, 
   readonly #edges: NodeEdges<Effect, Result, Held, Sent>;
   readonly #driver: Driver<State, Event | NodeMachineEvent<Result>, Effect>;
   #hasLink = false;
-  #hasSession = false; // between losing a session and joining the next
+  #hasSession = false;
   #isClosed = false;
 
   constructor({ machine, state, edges }: NodeRuntimeOptions<State, Event, Effect, Result, Held, Sent>) {

@@ -1,13 +1,11 @@
 /**
- * A miner's own state on disk, so that a restarted miner resumes with it. One file, replaced at every merge; it never
- * leaves the machine.
+ * A miner's own state on disk, replaced at every merge, so that a restarted miner resumes with it.
  *
- * It is used only if it belongs to the miner's stage, to the parameters that the miner loads or to an earlier round of its run, and
- * its vectors are those that the run keeps. A missing file or one of another stage means an empty state; so does a
- * damaged, foreign or older one, with a warning.
+ * It must belong to the miner's stage, and to the loaded parameters or an earlier round of the same run, and have the
+ * vectors that the run keeps. Otherwise the state is empty, with a warning if the file is damaged, foreign or older.
  *
- * Bytes of the file: the hash of the rest of the head, as 64 hexadecimal digits; the header, JSON padded with spaces;
- * the vectors as float32. The header holds the hash of all vectors.
+ * File: the hash of the rest of the head, as 64 hexadecimal digits; the header, JSON padded with spaces; the vectors as
+ * float32. The header holds the hash of all vectors.
  */
 
 import type { BlobRef, StageIndex } from "../../core/ids.ts";
@@ -27,13 +25,13 @@ interface Header {
   readonly parameters: string;
   readonly steps: number;
   readonly vectors: readonly VectorName[];
-  readonly hash: string; // of all vectors
+  readonly hash: string;
 }
 
 const format: Header["format"] = "iota-moments-4";
 const fileName = "optimizer.bin";
 const headBytes = 4096;
-const sealBytes = 64; // hexadecimal digits of a hash
+const sealBytes = 64;
 
 export class OwnStateFolder implements OwnStateStore {
   readonly #folder: string;
@@ -41,7 +39,7 @@ export class OwnStateFolder implements OwnStateStore {
   readonly #disk: Disk;
   readonly #warn: (text: string) => void;
 
-  /** `run`: the id of the run that the miner has joined, which it has before it loads or saves. */
+  /** `run`: the id of the joined run. */
   constructor(folder: string, options: { run: () => string; disk?: Disk; warn: (text: string) => void }) {
     this.#folder = folder;
     this.#run = options.run;
@@ -49,7 +47,7 @@ export class OwnStateFolder implements OwnStateStore {
     this.#warn = options.warn;
   }
 
-  /** A failed save costs only a warm optimizer after a restart, so it is a warning. */
+  /** A failed save only costs a warm optimizer, so it is a warning. */
   async save(options: { stage: StageIndex; round: number; parameters: BlobRef; state: OwnState }): Promise<void> {
     const { stage, round, parameters, state: { vectors, steps } } = options;
     const body = [...vectors.values()].map(bytesOfFloats);
@@ -112,7 +110,7 @@ export class OwnStateFolder implements OwnStateStore {
 
 const readBytes = 4 * 1024 * 1024; // copied by each read
 
-/** False: the file is too short. */
+/** False: too short. */
 async function fill(file: Deno.FsFile, bytes: Uint8Array): Promise<boolean> {
   for (let done = 0; done < bytes.length;) {
     const count = await file.read(bytes.subarray(done, done + readBytes));
@@ -150,7 +148,6 @@ function readHead(head: Uint8Array): Header | null {
   }
 }
 
-/** Another version may have sealed other fields. */
 function isHeader(value: unknown): value is Header {
   if (typeof value !== "object" || value === null) return false;
   const { format: own, run, stage, round, parameters, steps, vectors, hash }: Partial<Record<keyof Header, unknown>> =

@@ -1,7 +1,7 @@
 /**
- * A role that pauses while its rules say so: it leaves the run, which hands its leases to others, and later joins
- * again with the same identity. A role that lost its stage with its device, or whose orchestrator has begun another
- * run, joins again at once. The device stays open; its memory is freed in between.
+ * Leaves the run while its rules say so and later rejoins with the same identity; rejoins at once after losing its
+ * stage with its device, or when its orchestrator has begun another run. The device stays open; its memory is freed in
+ * between.
  */
 
 import { running, type Verdict } from "./idle/rules.ts";
@@ -28,7 +28,7 @@ export class PausingRole implements RunningRole {
   readonly #options: PausingOptions;
   #role: RunningNode | null = null;
   #stopReason: string | null = null;
-  #wasPaused = false; // the last verdict
+  #wasPaused = false;
   #wake: () => void = () => {};
 
   constructor(options: PausingOptions) {
@@ -70,7 +70,6 @@ export class PausingRole implements RunningRole {
     this.#wake();
   }
 
-  /** The verdict may change while the role starts. */
   #stopIfDue(): void {
     if (this.#stopReason !== null) this.#role?.stop(this.#stopReason);
     else if (!this.#options.gate.verdict.runs) this.#role?.stop(pausedReason);

@@ -1,8 +1,6 @@
 /**
- * The port of a reachable miner: newcomers to its stage copy the parameters from here, leaf by leaf.
- *
- * It opens before the hello, so that the first message can name its address. Holds one round's vectors in memory, two
- * during a change.
+ * A reachable miner's port, where newcomers to its stage copy the parameters leaf by leaf. It opens before the hello,
+ * which names its address.
  */
 
 import type { NodeId } from "../../core/ids.ts";
@@ -17,17 +15,17 @@ import { peerUrl } from "../roles/blob_access.ts";
 import { peerStore } from "../roles/stores.ts";
 
 export interface PeerServer {
-  readonly url: string; // where others reach it
-  /** Before this is set, no newcomers are served. */
+  readonly url: string;
+  /** No newcomers are served before. */
   trust(issuer: PassIssuer): void;
   hold(vectors: readonly Uint8Array[]): void;
   close(): Promise<void>;
 }
 
 export interface PeerServerOptions {
-  readonly listen: string; // HOST:PORT
+  readonly listen: string;
   readonly publicUrl: string | undefined;
-  readonly self: NodeId; // the stage's owner, and the receiver that requests must be signed for
+  readonly self: NodeId; // the stage's owner, to whom requests must be addressed
   readonly verify: Verify;
   readonly limits: NetLimits;
   readonly timers: Timers;

@@ -1,7 +1,4 @@
-/**
- * `iota miner`, from the command line to the summary: run_node.ts, and pausing when the machine or its owner needs
- * it.
- */
+/** `iota miner`: run_node.ts, and pausing. */
 
 import { present } from "../../core/assert.ts";
 import type { NodeId } from "../../core/ids.ts";
@@ -40,11 +37,11 @@ interface Tally {
 export async function runMiner(context: CommandContext): Promise<number> {
   await openLogFile(context);
   const tally: Tally = { tasks: 0, steps: 0, rounds: 0, computeMs: 0, pauses: 0 };
-  givenChain(context); // a wrong value fails before anything is opened
-  pauseRules(context); // a wrong value fails before anything is opened
+  givenChain(context); // fails on a wrong value before anything is opened
+  pauseRules(context); // likewise
   const signer = await openSigner(context);
   const meter = new LinkMeter(() => systemTimers.steadyMs());
-  let pauses: PauseWatch | null = null; // from when the node is open
+  let pauses: PauseWatch | null = null;
   const closeScreen = openScreen(context, {
     address: signer.address,
     meter,
@@ -96,7 +93,7 @@ function openScreen(
     doc: "leave the run; press it again to join again",
     act: async () => {
       await toggle();
-      return null; // its own line says it
+      return null;
     },
   };
   return openNodeScreen({ output, role: "miner", address, meter, nowMs: () => systemTimers.nowMs(), actions: [pause] });
@@ -163,7 +160,7 @@ function pausingMiner(
   });
 }
 
-/** SIGUSR2 pauses the miner, another one resumes it. Windows has no such signal. Returns a function that stops listening. */
+/** SIGUSR2 pauses and resumes; Windows has no such signal. Returns a function that stops listening. */
 function onHand(watch: PauseWatch, onFailure: (error: unknown) => void): () => void {
   if (Deno.build.os === "windows") return () => {};
   const toggle = () => {

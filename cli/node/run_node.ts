@@ -1,4 +1,4 @@
-/** Shared by `iota miner` and `iota validate`, from the command line to the summary: wallet, device, link. */
+/** Shared by `iota miner` and `iota validate`: wallet, device, link. */
 
 import { type HotkeyPair, verifySignature } from "../../chain/wallet/hotkey.ts";
 import type { Role } from "../../core/protocol/message.ts";
@@ -34,10 +34,10 @@ export interface OpenNode {
   readonly device: LastingDevice;
   readonly link: NodeLink;
   readonly blobs: BlobAccess;
-  readonly chain: NamedChain | null; // for its chain duties; null: the run names it
+  readonly chain: NamedChain | null; // null: the run names it
 }
 
-/** From here on the key is in memory and its folder is closed to this process. */
+/** Afterwards the key is in memory and its folder is closed to this process. */
 export async function openSigner(context: CommandContext): Promise<HotkeyPair> {
   const signer = await openHotkey(context);
   giveUpReading(hotkeyFolders(context), { kept: context.dataFolder() });
@@ -48,7 +48,7 @@ export interface OpenNodeOptions {
   readonly signer: HotkeyPair;
   readonly role: Role;
   readonly meter: LinkMeter;
-  /** In which requests are stamped. @default one of its own */
+  /** Stamps requests. @default its own */
   readonly hubTime?: HubTime;
 }
 
@@ -69,7 +69,7 @@ export async function openNode(
     traces: tracer === null ? undefined : new TaskTraces({ tracer, node: signer.address }),
     meter,
     get url() {
-      return place.socket; // the orchestrator may move
+      return place.socket;
     },
     signer,
     verify: verifySignature,
@@ -100,7 +100,7 @@ function sayWaiting(output: CommandContext["output"], url: string, { reason, wai
   output.log.warn(`Waiting for the orchestrator${waitedText(waitedMs)}: ${reason}`);
 }
 
-/** What is fetched again after a failure counts once. */
+/** Repeated fetches count once. */
 const metered = (blobs: BlobAccess, meter: LinkMeter): BlobAccess => ({
   put: async (bytes) => {
     const ref = await blobs.put(bytes);
@@ -114,7 +114,6 @@ const metered = (blobs: BlobAccess, meter: LinkMeter): BlobAccess => ({
   },
 });
 
-/** Being asked to stop meanwhile ends with a summary. */
 async function findRun(context: CommandContext, options: Omit<FindOptions, "inWords">): Promise<FoundHub> {
   const { address } = options.signer;
   const wallet = { address, ...nodeWallet(context.options, givenChain(context)) };

@@ -1,4 +1,4 @@
-/** A node's role from its start to its summary and exit code. */
+/** Runs a node's role from its start to its summary and exit code. */
 
 import type { CommandContext } from "../terminal/command.ts";
 import { Terminated } from "../program/errors.ts";
@@ -9,7 +9,7 @@ import type { OpenNode } from "./run_node.ts";
 export interface RoleOptions {
   readonly node: OpenNode;
   readonly start: () => Promise<RunningRole>;
-  readonly failed?: Promise<never>; // other failures
+  readonly failed?: Promise<never>;
   readonly end?: (options: { isFinished: boolean; interruption: AbortSignal }) => Promise<void>;
   readonly summary: () => Record<string, unknown>;
 }

@@ -1,7 +1,4 @@
-/**
- * `iota validate`, from the command line to the summary: run_node.ts, counting verdicts and evaluations, and setting
- * weights.
- */
+/** `iota validate`: run_node.ts, verdicts, evaluations and weights. */
 
 import type { ValidatorRecord } from "../../core/validator/event.ts";
 import { byteOption } from "../terminal/text/byte_text.ts";
@@ -22,7 +19,7 @@ import { startValidator, type ValidatorRoleOptions } from "./validator_role.ts";
 export async function runValidator(context: CommandContext): Promise<number> {
   await openLogFile(context);
   const tally = { evaluations: 0, verdictsPassed: 0, verdictsFailed: 0 };
-  givenChain(context); // a wrong value fails before anything is opened
+  givenChain(context); // fails on a wrong value before anything is opened
   const signer = await openSigner(context);
   const meter = new LinkMeter(() => systemTimers.steadyMs());
   const shown = { address: signer.address, meter, nowMs: () => systemTimers.nowMs() };
@@ -50,7 +47,7 @@ export async function runValidator(context: CommandContext): Promise<number> {
   const memoryBytes = byteOption("memory", context.options.text("memory")) ?? undefined;
   const onScores: ValidatorRoleOptions["onScores"] = (...scored) => chain.scored(...scored);
   const start = () => {
-    role = new PausingRole({ // never pauses, but joins another run of its orchestrator
+    role = new PausingRole({ // never pauses, but joins its orchestrator's next run
       gate: alwaysOpen,
       start: () => Promise.resolve(startValidator({ ...node, memoryBytes, onScores, onRecord })),
       onPaused: () => {},

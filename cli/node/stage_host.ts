@@ -1,9 +1,8 @@
 /**
- * The stage a miner holds: its device state, its vectors at the start of the round, and the work the miner machine
- * requests.
+ * A miner's stage: its device state, its vectors at the round's start, and its work. One `StageCompute` is open,
+ * replaced on every `loadStage`.
  *
- * One `StageCompute` is open, replaced on every `loadStage`. A stranger's bad bytes are a `WorkRefused` that carries
- * the fault; any other exception is our bug or an I/O error.
+ * A stranger's bad bytes are a `WorkRefused` with the fault; any other exception is our bug or an I/O error.
  */
 
 import { payloadHash } from "../roles/payload_hash.ts";
@@ -46,11 +45,11 @@ function accepted<T>(value: Parsed<T>): T {
   throw new WorkRefused(value.fault);
 }
 
-/** Never written to, because peers may be reading it. */
+/** Never written to: peers may be reading it. */
 interface RoundStart extends StageVectors {
   readonly refs: { readonly parameters: BlobRef; readonly momentum: BlobRef | null };
   readonly round: number;
-  readonly isInitial: boolean; // generated from the seed
+  readonly isInitial: boolean;
 }
 
 interface OpenStage {
@@ -67,10 +66,10 @@ export interface StageHostOptions {
   readonly blobs: BlobAccess;
   readonly segments: ByteSegments;
   readonly ownState: OwnStateStore | null; // null: nothing is kept on disk
-  readonly peers?: PeerServer | null; // serves the stage's vectors to newcomers
+  readonly peers?: PeerServer | null; // serves the vectors to newcomers
   readonly activationBytes: number;
   readonly nowMs: () => number;
-  /** Every few seconds; not called if loading is quick. */
+  /** Every few seconds; never if loading is quick. */
   readonly onLoading?: OnLoading;
 }
 
@@ -78,7 +77,7 @@ export class StageHost {
   readonly #options: StageHostOptions;
   #open: OpenStage | null = null;
   readonly #copies = new StateCopies();
-  #config: RunConfig | null = null; // of the last stage: others' payloads are reduced while none is open
+  #config: RunConfig | null = null; // the last stage's: payloads of others are reduced without an open stage
   #isClosed = false;
 
   constructor(options: StageHostOptions) {
@@ -114,7 +113,7 @@ export class StageHost {
     }
   }
 
-  /** Calls in flight fail, and nothing awaits them. */
+  /** Calls in flight fail; nothing awaits them. */
   close(): void {
     this.#isClosed = true;
     this.#drop();
@@ -148,7 +147,7 @@ export class StageHost {
     this.#drop();
     const openForwards = config.train.microbatchesPerStep;
     const compute = await device.openStage(spec, { optimizer: optimizerOf(config), activationBytes, openForwards });
-    if (this.#isClosed) compute.close(); // later calls then fail, as they should
+    if (this.#isClosed) compute.close(); // so that later calls fail
     const opened: OpenStage = this.#open = { config, spec, table, compute, start, residual: new Residual() };
     const kept = await this.#keptState(opened);
     this.#begin(opened, kept?.steps ?? 0);
@@ -158,8 +157,8 @@ export class StageHost {
   }
 
   /**
-   * At the start of its round the optimizer's state is that of then, as what was trained since may be the reason to
-   * go back; else an old state is better than none.
+   * At its round's start a stage gets the optimizer's state of that time, because later training may have caused the
+   * rollback. Otherwise an old state is better than none.
    */
   async #reload(
     held: OpenStage,
@@ -178,14 +177,14 @@ export class StageHost {
     return { type: "loadStage", parameters: start.refs.parameters, localSteps };
   }
 
-  /** Of the round's start or before it; null: nothing was trained before, or it is not stored. */
+  /** Null: nothing was trained before, or nothing is stored. */
   async #keptState({ config, spec, table, start }: OpenStage): Promise<StoredState | null> {
     const round = start.isInitial ? 0 : start.round;
     const wanted = { stage: spec.index, round, parameters: start.refs.parameters, vectors: keptVectors(config, table) };
     return await this.#options.ownState?.load(wanted) ?? null;
   }
 
-  /** After a loss of the device: the round's start and the optimizer's state of then, which was after `steps` steps. */
+  /** After a device loss: the round's start, and the optimizer's state after `steps` steps. */
   #begin(open: OpenStage, steps: number): void {
     const { config, compute, start } = open;
     compute.begin?.(async (stage) => {
@@ -328,7 +327,6 @@ export class StageHost {
   }
 }
 
-/** It was loaded before and nothing has been merged since. */
 function isStart({ refs, isInitial }: RoundStart, source: ParameterSource): boolean {
   if (source.type === "initial") return isInitial;
   if (source.parameters.hash !== refs.parameters.hash) return false;

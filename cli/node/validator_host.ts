@@ -1,7 +1,4 @@
-/**
- * A validator's work: evaluates held-out text, stage by stage, and repeats single tasks. Nothing here trains:
- * gradients of a repeated task are discarded.
- */
+/** A validator's work: evaluates held-out text, stage by stage, and repeats single tasks. It never trains. */
 
 import { present } from "../../core/assert.ts";
 import { decodeWire, type Wire, wireRounding } from "../../core/codec/wire.ts";
@@ -26,7 +23,7 @@ export interface ValidatorHostOptions {
   readonly device: ComputeHost;
   readonly blobs: BlobAccess;
   readonly segments: ByteSegments;
-  readonly memoryBytes?: number | undefined; // for stages that are kept
+  readonly memoryBytes?: number | undefined;
 }
 
 export interface ValidatorJob {
@@ -43,7 +40,7 @@ function accepted<T>(value: Parsed<T>): T {
 export class ValidatorHost {
   readonly #options: ValidatorHostOptions;
   readonly #stages: HeldStages;
-  #sum: { readonly stage: HeldStage; tasks: number } | null = null; // gradients on the device, of this many tasks
+  #sum: { readonly stage: HeldStage; tasks: number } | null = null; // on the device, of this many tasks
 
   constructor(options: ValidatorHostOptions) {
     this.#options = options;
@@ -84,7 +81,7 @@ export class ValidatorHost {
     return { type: "evaluate", loss: sum / sequences, tokens: inputs.length };
   }
 
-  /** Of each sequence of each batch. All batches pass a stage before the next stage is opened. */
+  /** All batches pass a stage before the next one opens. */
   async #losses(
     { config, layersOfStages }: ValidatorJob,
     { work, batches }: { work: Extract<ValidatorWork, { type: "evaluate" }>; batches: readonly Batch[] },
@@ -134,14 +131,14 @@ export class ValidatorHost {
     stage: HeldStage,
     { work, input }: { work: Extract<ValidatorWork, { type: "replay" }>; input: StageInput },
   ): Promise<{ output: Uint8Array | null; losses: Float32Array | null }> {
-    const name = work.input.hash; // its backward is often asked for next
+    const name = work.input.hash; // its backward often follows
     if (work.direction === "forward") return { output: await stage.compute.forward(input, { name }), losses: null };
     const second = this.#options.segments.get(present(work.second, "a gradient task has a second segment"));
     await stage.compute.zeroGradients();
     return await addGradient(stage, { direction: work.direction, input, second, name });
   }
 
-  /** Whatever comes between the parts of one gradient would be added to it. */
+  /** Other work between the parts of a gradient would be added to it. */
   async #addUp({ config, layersOfStages }: ValidatorJob, work: GradientWork): Promise<ValidatorResult> {
     const before = this.#sum;
     this.#sum = null;
@@ -170,7 +167,7 @@ async function addGradient(
     direction: Direction;
     input: StageInput;
     second: Uint8Array;
-    name?: string; // of the input
+    name?: string;
   },
 ): Promise<{ output: Uint8Array | null; losses: Float32Array | null }> {
   if (direction === "turnaround") {
@@ -188,18 +185,18 @@ async function addGradient(
 }
 
 const otherIds: Innovation = { error: worstError, equalShare: 0, beyondRounding: worstError, rounding: 0 };
-const sameWire: Innovation = { error: 0, equalShare: 1, beyondRounding: 0, rounding: 0 }; // there is none to compare
+const sameWire: Innovation = { error: 0, equalShare: 1, beyondRounding: 0, rounding: 0 }; // nothing to compare
 
 const claimOf = ({ claimed }: Extract<ValidatorWork, { type: "replay" }>) =>
   present(claimed, "a task with an output is replayed with the one that is claimed");
 
 interface Batch {
-  readonly count: number; // sequences that are not padding
+  readonly count: number; // without padding
   readonly tokens: Uint32Array;
   readonly targets: Uint32Array;
 }
 
-/** Padded to a whole batch with the first sequence. */
+/** Padded with the first sequence. */
 function batchOf(
   tokens: Uint32Array,
   { first, count, perBatch, context }: { first: number; count: number; perBatch: number; context: number },
@@ -212,7 +209,7 @@ function batchOf(
   return batch;
 }
 
-/** Other ids than the input's are an error that nothing explains. */
+/** Different ids are an error that nothing explains. */
 function compareWires(
   wire: Wire,
   { claimed, repeated, lazy }: { claimed: Uint8Array; repeated: Uint8Array; lazy: Float32Array | null },
@@ -224,7 +221,7 @@ function compareWires(
   });
 }
 
-/** What a stage that only passed its input on would have sent; null if input and output differ in shape. */
+/** The output of a stage that passes its input on unchanged; null: their shapes differ. */
 function lazyOutput(
   spec: StageSpec,
   options: {

@@ -18,11 +18,11 @@ export interface ValidatorRoleOptions {
   readonly link: NodeLink;
   readonly device: ComputeHost;
   readonly blobs: BlobAccess;
-  readonly memoryBytes?: number | undefined; // for stages that are kept on the device
+  readonly memoryBytes?: number | undefined;
   readonly onRecord: (record: ValidatorRecord) => void;
-  /** False: no round's work has vested yet. */
+  /** `isAnyDue` false: no round has vested yet. */
   readonly onScores: (round: number, scores: readonly MinerScore[], isAnyDue: boolean) => void;
-  /** Decides what to do and send. @default an honest validator */
+  /** @default an honest validator */
   readonly machine?: Machine<ValidatorState, ValidatorEvent, ValidatorEffect>;
 }
 

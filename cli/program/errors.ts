@@ -1,7 +1,5 @@
 /**
- * What a person sees when a command fails: the error classes of the command line and the message for each common
- * system error. Every message names the rule, the value and the next step; exit code 2 for a wrong command line, 75
- * where the same command works later, 1 for everything else.
+ * What a person sees when a command fails: the error classes, the message for each common system error, the exit codes.
  */
 
 import { dirname } from "node:path";
@@ -9,7 +7,7 @@ import { shellWord } from "./shell_words.ts";
 
 export class UserError extends Error {
   override name = "UserError";
-  readonly next: string | undefined; // the next step, a sentence or a command
+  readonly next: string | undefined;
   readonly exitCode: number = exitFailed;
 
   constructor(message: string, options: { next?: string; cause?: unknown } = {}) {
@@ -29,7 +27,7 @@ export class TooSoonError extends UserError {
   override readonly exitCode = exitTooSoon;
 }
 
-/** Ctrl-C, or SIGTERM: it is no error and is printed as a summary. */
+/** No error: printed as a summary. */
 export class Stopped extends UserError {
   override name = "Stopped";
 
@@ -38,7 +36,9 @@ export class Stopped extends UserError {
   }
 }
 
-/** SIGTERM, which a service manager sends to stop a role, a closed terminal, or a key. An orderly stop is not a failure. */
+/**
+ * SIGTERM, which a service manager sends to stop a role, a closed terminal, or a key. An orderly stop is not a failure.
+ */
 export class Terminated extends Stopped {
   override name = "Terminated";
   override readonly exitCode = exitFine;
@@ -61,8 +61,8 @@ export async function untilStopped(work: () => Promise<void>, tell: () => void):
 }
 
 export interface Attempt {
-  readonly action: string; // "open the data folder"
-  readonly value: string; // the path, port or URL it was tried with
+  readonly action: string;
+  readonly value: string;
   /** The action creates the file, so what does not exist is its folder. */
   readonly creates?: boolean;
 }
@@ -113,7 +113,7 @@ function folderMissing(path: string): Refusal {
   return { reason: "its folder does not exist", next: `Create the folder: mkdir -p ${shellWord(dirname(path))}` };
 }
 
-/** Runs `body`; a system error becomes a `UserError`, any other error is passed on. */
+/** A system error becomes a `UserError`, any other error is passed on. */
 export async function attempting<T>(attempt: Attempt, body: () => T | Promise<T>): Promise<T> {
   try {
     return await body();
@@ -122,7 +122,7 @@ export async function attempting<T>(attempt: Attempt, body: () => T | Promise<T>
   }
 }
 
-/** The POSIX code of a system error. Deno sets `code` on most; some have only their class. */
+/** Deno sets `code` on most system errors; some have only their class. */
 export function systemCode(error: unknown): string {
   if (!(error instanceof Error)) return "";
   const code = (error as Error & { code?: unknown }).code;
@@ -133,7 +133,7 @@ export function systemCode(error: unknown): string {
   return error instanceof Deno.errors.NotFound ? "ENOENT" : "";
 }
 
-/** The exit codes of iota. Scripts rely on these numbers: they do not change. */
+/** Scripts rely on these numbers: they do not change. */
 export const exitFine = 0;
 export const exitFailed = 1;
 const exitUsage = 2;

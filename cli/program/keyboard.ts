@@ -1,12 +1,11 @@
 /**
- * The keys that a person presses while a live screen shows, one by one and not echoed. Ctrl-C, Ctrl-Z and Ctrl-\ stay
- * signals.
+ * The keys that a person presses while a live screen shows, not echoed. Ctrl-C, Ctrl-Z and Ctrl-\ stay signals.
  *
  * A program in the background would be stopped if it read from its terminal, so `askKeyboard` comes first, while
- * programs may still be started. Not on Windows, whose terminals have no such mode.
+ * programs may still be started. Windows' terminals have no such mode.
  */
 
-export const keyboardVariable = "IOTA_KEYBOARD"; // of the confined thread
+export const keyboardVariable = "IOTA_KEYBOARD";
 
 export interface KeyboardListener {
   onBytes(bytes: Uint8Array): void;
@@ -21,11 +20,11 @@ export function askKeyboard(): boolean {
   try {
     return Deno.build.os === "linux" ? isForeground(run("cat", ["/proc/self/stat"])) : hasPlus();
   } catch {
-    return false; // no such program, or no right to start one
+    return false;
   }
 }
 
-/** A child is in its parent's process group; the terminal's foreground group is the eighth field, the third after the name. */
+/** A child is in its parent's process group; the terminal's foreground group is the third field after that one. */
 export function isForeground(stat: string): boolean {
   const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return group !== undefined && group === foreground;
@@ -48,7 +47,7 @@ async function readKeys(): Promise<void> {
   isReading = true;
   const buffer = new Uint8Array(64);
   while (listener !== null) {
-    const count = await Deno.stdin.read(buffer).catch(() => null); // the terminal may be gone
+    const count = await Deno.stdin.read(buffer).catch(() => null);
     if (count === null) break;
     listener?.(buffer.slice(0, count));
   }
@@ -76,7 +75,6 @@ export function openKeyboard({ onBytes, onResize, onContinue }: KeyboardListener
     try {
       Deno.stdin.setRaw(false);
     } catch {
-      // the terminal was closed
     }
   };
 }

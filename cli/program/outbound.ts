@@ -1,7 +1,6 @@
 /**
- * The one `Outbound` that all connections of this process to other machines take. Set once by main.ts in each thread
- * that runs a command; until then everything is direct. No other file of cli calls the runtime's `fetch`
- * (tests/tidy).
+ * The one `Outbound` of all connections to other machines, set once by main.ts in each thread that runs a command. No
+ * other file of cli calls the runtime's `fetch` (tests/tidy).
  */
 
 import { type Fetch, Outbound } from "../../net/proxy/outbound.ts";
@@ -20,8 +19,7 @@ export const outbound = (): Outbound => current;
 
 export const outboundFetch: Fetch = (url, init) => current.fetch(url, init);
 
-/** For the sockets of the chain's client, which knows no other package of ours. */
+/** For the chain's client, which knows no other package of ours. */
 export const chainSocketOptions = (url: string): Readonly<Record<string, unknown>> => current.socketOptions(url);
 
-/** For child processes that are this program too: they take the variables out of their environment as this one did. */
 export const proxiesOfChildren = (): Readonly<Record<string, string>> => inherited;

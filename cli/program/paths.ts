@@ -7,7 +7,6 @@ import { UserError } from "./errors.ts";
 
 export type System = "linux" | "darwin" | "windows";
 
-/** What the operating system tells this process; injected, so that the rules can be tested for any system. */
 export interface Environment {
   readonly system: System;
   get(name: string): string | undefined;

@@ -1,6 +1,6 @@
 /**
- * Takes the variables that name proxies out of this process's environment at its start: Deno's `fetch` would obey
- * them also for this machine's own addresses. Their meaning: net/proxy/proxy_choice.ts.
+ * Takes the variables that name proxies out of this process's environment at its start: Deno's `fetch` would obey them
+ * also for this machine's own addresses.
  */
 
 import { type GetVariable, proxyVariables } from "../../net/proxy/proxy_choice.ts";

@@ -2,8 +2,7 @@
  * Where this program is, and how it starts itself again in another role.
  *
  * It may run as a checkout, a bundle, the packed file (a bundle and its Deno, unpacked into a cache folder) or a
- * compiled binary. A role always runs the same version as its parent, so it starts the unpacked content again, not
- * the packed file.
+ * compiled binary. A role starts the unpacked content again, so that it has the same version as its parent.
  */
 
 import { fileURLToPath } from "node:url";
@@ -11,10 +10,9 @@ import type { Environment } from "./paths.ts";
 
 const isCheckout = import.meta.url.endsWith(".ts"); // the parts of a bundle are JavaScript, side by side
 
-/** A URL encodes a space as %20; a path does not. */
 const pathTo = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 
-/** With a slash at its end; null in a product. */
+/** Null in a product. */
 export function checkoutFolder(): string | null {
   return isCheckout ? pathTo("../../") : null;
 }
@@ -26,8 +24,8 @@ export interface SelfCommand {
 }
 
 /**
- * This program's own files and its executable. A confined thread must be able to read them to start workers, because
- * Deno reads a worker's code with the rights of the thread that starts it.
+ * A confined thread must be able to read these to start workers, because Deno reads a worker's code with the rights of
+ * the thread that starts it.
  */
 export function ownProgram(environment: Environment): { programFolders: string[]; executable: string } {
   const folder = pathTo(isCheckout ? "../../" : "./");
@@ -37,10 +35,7 @@ export function ownProgram(environment: Environment): { programFolders: string[]
   return { programFolders: [...own, `${denoFolder(environment)}/npm`, ...files], executable: Deno.execPath() };
 }
 
-/**
- * The one file that is the whole program, which an upgrade replaces; null in a checkout. A packed file, which unpacks itself, says
- * where it is in IOTA_PROGRAM.
- */
+/** The one file that an upgrade replaces; null in a checkout. A packed file says where it is in IOTA_PROGRAM. */
 export function programFile({ get }: Environment): string | null {
   const packed = get("IOTA_PROGRAM");
   if (packed) return packed;
@@ -48,12 +43,11 @@ export function programFile({ get }: Environment): string | null {
   return isCheckout ? null : pathTo("./main.js");
 }
 
-/** Null if nothing is unpacked. */
 export function unpackFolder({ get }: Environment): string | null {
   return get("IOTA_PROGRAM") && !isCheckout ? pathTo("../..").replace(/\/$/, "") : null;
 }
 
-/** The command that starts this program; in a checkout, the launcher that `make setup` writes. */
+/** In a checkout, the launcher that `make setup` writes. */
 export function launchCommand(environment: Environment): SelfCommand {
   const packed = environment.get("IOTA_PROGRAM");
   if (packed) return { command: packed, args: [], env: {} };
@@ -61,7 +55,7 @@ export function launchCommand(environment: Environment): SelfCommand {
   return isCheckout && isThere(launcher) ? { command: launcher, args: [], env: {} } : selfCommand(environment);
 }
 
-/** The word that starts this program again in the person's shell; the launcher of a checkout says how it was called. */
+/** The launcher of a checkout says how it was called. */
 export const calledAs = ({ get }: Environment): string => get("IOTA_CALLED_AS") || "iota";
 
 function isThere(path: string): boolean {
@@ -91,8 +85,8 @@ const rights = [
 ];
 
 /**
- * A bundle contains everything: it reads no configuration and fetches nothing. These flags replace the unstable
- * features that `deno.json` sets in a checkout. `.ci/packed_header` has the same flags.
+ * A bundle reads no configuration and fetches nothing. These flags replace the unstable features that `deno.json` sets
+ * in a checkout; `.ci/packed_header` has the same.
  */
 const bundleFlags = [
   "--no-config",
@@ -103,10 +97,7 @@ const bundleFlags = [
   "--unstable-worker-options",
 ];
 
-/**
- * A compiled binary is its own command; a checkout or a bundle runs with the same Deno and the same rights. `environment`: of a
- * process that this one does not start itself.
- */
+/** `environment`: of a process that this one does not start itself. */
 export function selfCommand(environment?: Environment): SelfCommand {
   const command = Deno.execPath();
   if (Deno.build.standalone) return { command, args: [], env: {} };
@@ -119,7 +110,7 @@ export function selfCommand(environment?: Environment): SelfCommand {
 
 const variable = "IOTA_HOME";
 
-/** Puts the user's HOME back, and leaves IOTA_HOME set for the processes that this one starts of itself. */
+/** Leaves IOTA_HOME set for the processes that this one starts of itself. */
 export function restoreHome(env: Pick<Deno.Env, "get" | "set" | "delete"> = Deno.env): void {
   const home = env.get(variable);
   if (home === undefined) env.set(variable, env.get("HOME") ?? "");
@@ -127,7 +118,7 @@ export function restoreHome(env: Pick<Deno.Env, "get" | "set" | "delete"> = Deno
   else env.set("HOME", home);
 }
 
-/** `folder` holds no .npmrc; `home`: where IOTA_HOME is not inherited. */
+/** `folder` holds no .npmrc. */
 export function hiddenHome(folder: string, home?: string): Record<string, string> {
   return { HOME: folder, ...(home === undefined ? {} : { [variable]: home }) };
 }

@@ -1,4 +1,4 @@
-/** A command line for people to paste: each word is quoted for a POSIX shell where needed. */
+/** For people to paste: each word is quoted for a POSIX shell where needed. */
 
 export function shellWords(words: readonly string[]): string {
   return words.map(shellWord).join(" ");

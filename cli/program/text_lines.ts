@@ -1,6 +1,6 @@
 /**
- * Cuts a stream of text into its lines, without their ends; empty lines are dropped. With `wholeOnly` an unterminated
- * last line is dropped too, because its writer was killed while writing it.
+ * Cuts a stream of text into its lines, without empty ones. With `wholeOnly` an unterminated last line is dropped,
+ * because its writer was killed while writing it.
  */
 export class TextLineStream extends TransformStream<string, string> {
   constructor({ wholeOnly = false }: { wholeOnly?: boolean } = {}) {

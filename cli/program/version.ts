@@ -1,2 +1,2 @@
-/** The version `iota --version` prints; the protocol has its own (core/protocol/message.ts). */
+/** The protocol has its own version (core/protocol/message.ts). */
 export const version = "0.1.0";

@@ -1,13 +1,13 @@
 /**
  * Before a command runs, gives up every right that it does not declare.
  *
- * An unrestricted right can be revoked as a whole, permanently; this suffices for commands that need all or nothing
- * of a kind. A narrower right (one folder, one program, some variables) can only be given to a new thread: the
- * command then runs in a worker with just these rights, and the main thread revokes all of its own.
+ * An unrestricted right can be revoked as a whole, permanently. A narrower right (one folder, one program, some
+ * variables) can only be given to a new thread: the command then runs in a worker, and the main thread revokes all of
+ * its own.
  *
- * Measured on Deno 2.9.6: a waiting miner's thread takes 15 MB and, on a machine with four times its cores in load,
- * 0.4 s more to start. Each worker that the confined thread starts takes 1.0 s instead of 0.03. So commands that open
- * stage after stage take whole rights.
+ * Measured on Deno 2.9.6: a waiting miner's thread takes 15 MB and, on a machine with four times its cores in load, 0.4
+ * s more to start. Each worker that the confined thread starts takes 1.0 s instead of 0.03. So commands that open stage
+ * after stage take whole rights.
  */
 
 import { resolve as resolvePath } from "node:path";
@@ -34,7 +34,7 @@ export interface Confinement {
   readonly held: HeldRights;
   readonly words: readonly string[];
   readonly variables: Readonly<Record<string, string>>;
-  readonly code?: URL; // the confined thread's module; default: confined_worker.ts
+  readonly code?: URL; // default: confined_worker.ts
 }
 
 const kinds = ["read", "write", "net", "run", "env", "sys", "ffi", "import"] as const;
@@ -88,8 +88,8 @@ async function runConfined({ held, words, code = workerUrl(), ...given }: Confin
 }
 
 /**
- * Such as the folder of a key that is now in memory. Paths in `kept` stay, because revoking a path also revokes every
- * grant above it.
+ * Such as the folder of a key that is now in memory. Revoking a path also revokes every grant above it, so paths in
+ * `kept` stay.
  */
 export function giveUpReading(folders: readonly string[], { kept }: { kept: string }): void {
   const above = `${resolvePath(kept)}/`;

@@ -1,6 +1,6 @@
 /**
- * What a command line needs from its process, behind one interface so that tests can supply their own. A write either
- * outputs all of the text or throws. Writes block, which keeps lines whole and in order.
+ * What a command line needs from its process; tests supply their own. A write either outputs all of the text or throws.
+ * Writes block, which keeps lines whole and in order.
  */
 
 import { askKeyboard, type KeyboardListener, keyboardVariable, openKeyboard } from "../program/keyboard.ts";
@@ -14,25 +14,22 @@ export type Interrupt = "SIGINT" | "SIGTERM" | "SIGHUP";
 export interface Host {
   readonly environment: Environment;
   isTerminal(stream: Stream): boolean;
-  /** Null when stdout is not a terminal, or one of unknown size. */
   terminalSize(): { readonly columns: number; readonly rows: number } | null;
   write(stream: Stream, text: string): void;
   now(): Date;
   /** Without a subscriber the system's default ends the process. */
   onInterrupt(callback: (signal: Interrupt) => void): void;
-  /** Until the returned function is called; null: nobody can type here. */
+  /** Null: nobody can type here. */
   openKeys(listener: KeyboardListener): (() => void) | null;
   onUncaught(callback: (error: unknown) => void): void;
   exit(code: number): void;
   /**
-   * Null: the command continues here. Otherwise the words ran in a thread with only these rights, and this is the
-   * exit code.
+   * Null: the command continues here. Otherwise it ran in a thread with only these rights, and this is the exit code.
    */
   confine(held: HeldRights, words: readonly string[]): Promise<number> | null;
   readonly readSensors: (() => Promise<string | null>) | null;
 }
 
-/** `taken`: variables that are in the environment no more. */
 export function denoHost(taken: Readonly<Record<string, string>> = {}): Host {
   const encoder = new TextEncoder();
   let hasKeyboard = false; // asked while programs may be started
@@ -98,13 +95,12 @@ export function nohupVariables(): Record<string, string> {
   return (told === undefined ? askNohup() : told === "yes") ? { [nohupVariable]: "yes" } : {};
 }
 
-/** False also where it cannot be told. */
 function askNohup(): boolean {
   if (Deno.build.os === "windows") return false; // it has no such signal
   try {
     const asked = new Deno.Command("/bin/sh", { args: ["-c", "kill -HUP $$"], clearEnv: true, stderr: "null" });
     return asked.outputSync().code === 0;
   } catch {
-    return false; // no shell, or no right to start one
+    return false;
   }
 }

@@ -1,13 +1,12 @@
 /**
- * The limit on this process's open files and sockets: when descriptors run out, an orchestrator's journal fails too.
- * A shell is asked while programs may still be started. Deno has no call for it.
+ * The limit on this process's open files and sockets. Deno has no call for it, so a shell is asked while programs may
+ * still be started.
  */
 
 import type { Environment } from "../program/paths.ts";
 
 export const openFilesVariable = "IOTA_OPEN_FILES";
 
-/** Null: unknown or unlimited. */
 export function askOpenFiles(): string | null {
   if (Deno.build.os === "windows") return null;
   try {

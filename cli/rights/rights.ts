@@ -7,8 +7,7 @@ import { lockVariable } from "../program/lock_token.ts";
 import { proxyNames } from "../program/proxy_variables.ts";
 
 /**
- * By purpose: `corpus` is the training text, `runs` the folders of this machine's runs where --own asks for them; an
- * option stands for the path that it names.
+ * `runs`: the folders of this machine's runs where --own asks for them; an option stands for the path that it names.
  */
 export type Place = "data" | "hotkeys" | "program" | "corpus" | "tuning" | "runs" | "log" | `--${string}`;
 
@@ -24,11 +23,10 @@ export interface Rights {
   /** Besides those that packages read. Those in `handedOver` are read before rights are given up. */
   readonly env?: readonly string[] | "any";
   readonly sys?: readonly SystemFact[] | "any";
-  /** Options, any of which starts the process that reads the machine's sensors. */
+  /** Any of these options starts the sensor process. */
   readonly sensorsFor?: readonly string[];
 }
 
-/** An exact list, all, or nothing. */
 export type Scope = readonly string[] | "any";
 
 export interface HeldRights {
@@ -41,7 +39,7 @@ export interface HeldRights {
   readonly needsSensors: boolean;
 }
 
-/** Variables that packages read while loading; denying them would stop the packages. None of these names holds a secret. */
+/** Packages read these while loading and would stop if denied. None of these names holds a secret. */
 export const packageVariables: readonly string[] = [
   "CI",
   "FORCE_COLOR",
@@ -55,7 +53,7 @@ export const packageVariables: readonly string[] = [
   "NODE_ENV",
 ];
 
-/** Variables that this program itself needs: read once, then passed to the confined command as values. */
+/** Read once, then passed to the confined command as values. */
 export const handedOver: readonly string[] = [
   "HOME",
   "USERPROFILE",
@@ -78,8 +76,8 @@ export function isWhole({ read, write, net, run, env, sys }: HeldRights): boolea
 }
 
 /**
- * A program that inherits variables of the dynamic loader (such as LD_LIBRARY_PATH, which NVIDIA's containers set) is
- * started by Deno only where any program may be.
+ * Deno starts a program that inherits variables of the dynamic loader (such as LD_LIBRARY_PATH, which NVIDIA's
+ * containers set) only where any program may be started.
  */
 export function heldWith(names: readonly string[], held: HeldRights): HeldRights {
   const startsPrograms = held.run === "any" || held.run.length > 0;

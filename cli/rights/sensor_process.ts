@@ -1,15 +1,15 @@
 /**
  * Reads the machine's sensors for a program that has no right to.
  *
- * Deno opens nothing below /sys without all rights, and a miner may run no program. So a shell with one fixed script
- * is started before rights are given up, and only its pipes are kept. For each input line, whatever its content, it
- * prints its readings and an end mark. It ends when its input does.
+ * Deno opens nothing below /sys without all rights, and a miner may run no program. So a shell with one fixed script is
+ * started before rights are given up, and only its pipes are kept. For each input line, whatever its content, it prints
+ * its readings and an end mark; it ends when its input does.
  */
 
 import { TextLineStream } from "../program/text_lines.ts";
 
 export interface SensorProcess {
-  /** One reading, as lines `name value`. Rejects when the process has ended. */
+  /** Lines `name value`. Rejects when the process has ended. */
   read(): Promise<string>;
 }
 
@@ -57,7 +57,6 @@ export function startSensors(): SensorProcess | null {
     read() {
       const reading = last.then(readOne);
       last = reading.catch(() => {
-        // the caller of this reading gets the error
       });
       return reading;
     },

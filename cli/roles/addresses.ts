@@ -1,12 +1,10 @@
-/**
- * Orchestrator addresses as people write them: `host:port`, `http://…`, `ws://…`, an invite, and the two forms the program needs.
- */
+/** Orchestrator addresses as people write them: `host:port`, `http://…`, `ws://…`, an invite. */
 
 import { UsageError } from "../program/errors.ts";
 import { inviteRule, isInvite, readInvite } from "../address/invite.ts";
 
 export interface HubAddress {
-  readonly socket: string; // ws:// or wss://
+  readonly socket: string;
   readonly http: string; // http:// or https://, without a slash at the end
 }
 

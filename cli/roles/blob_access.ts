@@ -1,7 +1,4 @@
-/**
- * Blobs as the roles use them: whole vectors by hash, from the orchestrator's HTTP store, its disk, or memory. Other
- * nodes that offer the same blob are asked first.
- */
+/** Blobs as the roles use them: whole vectors by hash, first from other nodes that offer them, then from the store. */
 
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
 import type { Peer } from "../../core/protocol/message.ts";
@@ -18,15 +15,13 @@ export interface BlobAccess {
 }
 
 export interface BlobOrigin {
-  readonly peers?: readonly Peer[]; // that may have it
-  /** Received so far. */
+  readonly peers?: readonly Peer[];
   readonly onBytes?: (bytes: number) => void;
 }
 
 export interface HubBlobs extends BlobAccess {
-  /** Deleting a missing blob is not an error. */
   delete(hash: BlobHash): Promise<void>;
-  /** Unused both now and at the last sweep, so that new blobs not yet referenced stay. */
+  /** Deletes what is unused both now and at the last sweep, so that new blobs not yet referenced stay. */
   sweep(used: ReadonlySet<string>): Promise<void>;
 }
 
@@ -51,7 +46,7 @@ export function blobAccess(store: BlobStore, access: PeerAccess | null = null): 
   const peerStore = (key: string, peer: Peer): BlobStore => {
     const known = opened.get(key) ?? access.open(peer);
     opened.delete(key);
-    opened.set(key, known); // the newest last
+    opened.set(key, known);
     if (opened.size > 8 * peersOfBlob) opened.delete(opened.keys().next().value!);
     return known;
   };

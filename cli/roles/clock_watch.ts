@@ -2,8 +2,7 @@
  * What an orchestrator says of clocks: of a member's that differs from its own, or of its own, when it differs from
  * everybody's.
  *
- * Nothing depends on it: nodes stamp their requests in this machine's time (net/auth/clocks.ts). Only members count,
- * each once, as anyone can say hello with any clock; a member is named once; everything is bounded.
+ * Only members count, each once, as anyone can say hello with any clock; a member is named once; everything is bounded.
  */
 
 import type { NodeId } from "../../core/ids.ts";
@@ -16,12 +15,11 @@ const ownShare = 2 / 3; // of the members, with about the same difference
 const mostOwnSaid = 10; // times that this machine's clock is set to another wrong time
 
 export class ClockWatch {
-  readonly #clocks = new Map<NodeId, ClockDifference>(); // of the members that are in now
+  readonly #clocks = new Map<NodeId, ClockDifference>();
   readonly #named = new Set<NodeId>();
   #ownSaid: ClockDifference | null = null;
   #ownSaidCount = 0;
 
-  /** `nowMs`: this machine's clock. */
   note(member: NodeId, clock: ClockDifference, nowMs: number): string | null {
     this.#clocks.set(member, clock);
     if (!isNoticeable(clock)) return null;
@@ -52,7 +50,6 @@ export class ClockWatch {
   }
 }
 
-/** Null: they agree. */
 export function nodeClockText(clock: ClockDifference, nowMs: number): string | null {
   if (!isNoticeable(clock)) return null;
   const side = clock.aheadMs > 0 ? "behind" : "ahead of";

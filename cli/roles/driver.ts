@@ -1,18 +1,15 @@
 /**
  * Runs a role machine in the real world: one inbox, one writer, run to completion.
  *
- * Events are taken in batches: each is stepped, then `commit` makes the whole batch durable, then its effects are
- * performed in order, so nothing leaves this process that a restart would not know. While batches are on their way to
- * the medium the next ones are stepped, up to a bound; then events wait and the network is paused. An exception in a
- * machine, in `commit` or in performing an effect ends the role through `onFailure`.
+ * Events are stepped in batches; `commit` makes a batch durable before its effects are performed, so nothing leaves
+ * this process that a restart would not know. Meanwhile the next ones are stepped, up to a bound; then the network is
+ * paused. An exception in a machine, in `commit` or in an effect ends the role through `onFailure`.
  *
- * While its owner holds it, no event is taken, no effect is performed, the network is paused, and the machine's clock
- * stops, so the pause makes no node late.
- *
- * The machine's clock never goes back and does not follow steps of the wall clock; `startMs` lets it continue from
- * the journal's last entry. When a deadline was slept through (a paused machine, Ctrl-Z, a full swap) it goes on from
- * a second before that: answers that came in time are read only now. That happens once in ten seconds, so a process
- * that is always late still ends its waits.
+ * While the owner holds the driver, no event is taken and the machine's clock stops, so the pause makes no node late.
+ * That clock never goes back and does not follow steps of the wall clock; `startMs` lets it continue from the journal.
+ * When a deadline was slept through (a paused machine, Ctrl-Z, a full swap) it goes on from a second before that:
+ * answers that came in time are read only now. That happens once in ten seconds, so a process that is always late still
+ * ends its waits.
  */
 
 import type { Machine } from "../../core/protocol/machine.ts";
@@ -39,7 +36,6 @@ export interface DriverOptions<State, Event, Effect> {
   readonly inboxMessages: number;
   readonly onPressure: (isFull: boolean) => void;
   readonly onFailure: (error: unknown) => void;
-  /** Then they become durable together; absent: each event at once. */
   readonly gather?: (callback: () => void) => void;
 }
 
@@ -59,19 +55,19 @@ const checkShare = 0.02; // of the time, for checking the whole state
 export class Driver<State, Event, Effect> {
   readonly #options: DriverOptions<State, Event, Effect>;
   readonly #inbox: Event[] = [];
-  #aheadMs: number; // of the steady clock
+  #aheadMs: number;
   #lastMs = -Infinity;
   #dueMs: number | null = null; // what the timer waits for, by the machine's clock
-  #forgivenMs = -Infinity; // the last of these that was put off
-  #stoppedMs: number | null = null; // the steady clock when the driver paused
-  #isHeld = false; // by the owner
-  readonly #underWay: BatchUnderWay<Effect>[] = []; // in order
+  #forgivenMs = -Infinity; // the last that was put off
+  #stoppedMs: number | null = null;
+  #isHeld = false;
+  readonly #underWay: BatchUnderWay<Effect>[] = [];
   #eventsUnderWay = 0;
   #onSettled: (() => void)[] = []; // not empty: no event is taken
   #isDraining = false;
   #isGathering = false;
   #isClosed = false;
-  #isPressed = false; // the last value passed to `onPressure`
+  #isPressed = false;
   #cancelTimer: Cancel = () => {};
   #nextCheckMs = -Infinity;
 
@@ -119,10 +115,7 @@ export class Driver<State, Event, Effect> {
     if (!this.#isDraining && !this.#isClosed && !this.standsStill) this.#drain();
   }
 
-  /**
-   * Calls back once every stepped event is settled; at once while the driver is held: what is under way is then lost
-   * as in a kill.
-   */
+  /** Calls back at once while the driver is held: what is under way is then lost as in a kill. */
   settle(callback: () => void): void {
     this.#onSettled.push(callback);
     if (!this.#isDraining) this.#tellSettled();
@@ -261,7 +254,7 @@ export class Driver<State, Event, Effect> {
     });
   }
 
-  /** Its cost grows with the swarm: after a long check the next one waits until its share of the time is due again. */
+  /** Its cost grows with the swarm: after a long check the next one waits longer. */
   #check(): void {
     const { machine, state, timers } = this.#options;
     const fromMs = timers.steadyMs();

@@ -1,4 +1,4 @@
-/** The hash that stands for a whole payload in what its miner signs: over the hashes of its slices, in order. */
+/** The hash that a miner signs for a whole payload: over the hashes of its slices, in order. */
 
 import { createHash } from "node:crypto";
 import type { BlobRef } from "../../core/ids.ts";

@@ -1,16 +1,14 @@
 /**
  * Contents that a machine knows only by hash: wires, tokens and gradients, from their arrival to their last use.
  *
- * `hold` adds one holder, `release` removes one, the content goes with the last. In memory, because wires are small
- * and short-lived; anything large or lasting is a blob. Production holds bytes, the simulator names without bytes;
- * reading or releasing what is not held fails in both.
+ * `hold` adds one holder, `release` removes one, the content goes with the last. Production holds bytes, the simulator
+ * names without bytes; reading or releasing what is not held fails in both.
  */
 
 import { assert } from "../../core/assert.ts";
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
 import { hashOf } from "../../net/blob_hash.ts";
 
-/** `hash` if it is known already. */
 export type NameContent<Held> = (content: Held, hash?: BlobHash) => BlobRef;
 
 interface Entry<Held> {
@@ -56,7 +54,6 @@ export class Segments<Held> {
     return ref;
   }
 
-  /** In order. A segment sent by reference would be fetched here. */
   take({ segments, names }: { segments: readonly Held[]; names: readonly BlobHash[] }): BlobRef[] {
     return segments.map((content, index) => this.hold(content, names[index]));
   }

@@ -1,6 +1,4 @@
-/**
- * Turns received segments into a stage's input, rejecting untrusted data with a wrong length, token ids or numbers.
- */
+/** Turns received segments into a stage's input, rejecting untrusted data with a wrong length, token ids or numbers. */
 
 import { type Wire, wireFault } from "../../core/codec/wire.ts";
 import { type Parsed, parsed, refused } from "../../core/fault.ts";

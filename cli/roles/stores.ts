@@ -1,7 +1,4 @@
-/**
- * The only place in cli that names concrete stores. Another kind is a file in net/blobs, which runs the conformance
- * suite, and a line here.
- */
+/** The only place in cli that names concrete stores. */
 
 import { DiskBlobs, type DiskBlobsOptions } from "../../net/blobs/blob_disk.ts";
 import { HttpBlobs, type HttpBlobsOptions } from "../../net/blobs/blob_http.ts";
@@ -18,7 +15,6 @@ export function openRunUploads(options: DiskUploadsOptions): Promise<KeptUploads
   return DiskUploads.open(options);
 }
 
-/** By the process's way out, unless its own `fetch` is given. */
 export function remoteStore(options: HttpBlobsOptions): BlobStore {
   return new HttpBlobs({ fetch: outboundFetch, ...options });
 }

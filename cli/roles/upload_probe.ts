@@ -1,6 +1,6 @@
 /**
  * This orchestrator's upload to the address that its nodes dial: whether a proxy before it lets bodies of that size
- * through. An address that cannot be reached from this machine says nothing.
+ * through.
  */
 
 import type { BlobHash } from "../../core/ids.ts";
@@ -14,16 +14,16 @@ import type { HubBlobs } from "./blob_access.ts";
 import { remoteStore } from "./stores.ts";
 
 export interface UploadProbeOptions {
-  readonly url: string; // http://host:port
-  readonly remote: BlobStore; // this orchestrator's store, by that address
-  readonly forget: (hash: BlobHash) => Promise<void>; // in the store itself
-  readonly mostBytes: number; // of one request
+  readonly url: string;
+  readonly remote: BlobStore;
+  readonly forget: (hash: BlobHash) => Promise<void>;
+  readonly mostBytes: number;
   readonly random: Random;
 }
 
 interface OwnAddress {
-  readonly socket: string; // ws://host:port, as nodes dial it
-  readonly tls: { readonly certificate: string } | null; // that this orchestrator serves
+  readonly socket: string;
+  readonly tls: { readonly certificate: string } | null;
   readonly signer: Signer;
   readonly blobs: HubBlobs;
 }

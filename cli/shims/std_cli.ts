@@ -1,8 +1,8 @@
 /**
  * `parseArgs` of `@std/cli` for what our commands use, with the same call shape, over `node:util`'s tokens.
  *
- * Exists because the genuine package lives on a registry that not every build machine reaches; `jsr.json` is a second
- * import map that puts the genuine one in its place. A command parses its own numbers.
+ * The genuine package lives on a registry that not every build machine reaches; `jsr.json` is a second import map that
+ * puts it in place of this.
  */
 
 import { parseArgs as tokenize } from "node:util";
@@ -19,7 +19,6 @@ export interface ParseOptions {
   unknown?: (argument: string, key?: string, value?: unknown) => unknown;
 }
 
-/** Declared options by name and alias, the other words in `_`. */
 export type Args = Record<string, unknown> & { _: (string | number)[] };
 
 export function parseArgs(args: readonly string[], options: ParseOptions = {}): Args {

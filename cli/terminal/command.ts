@@ -1,6 +1,5 @@
 /**
- * The shape of a command: its name, its help, its options, and the function that runs it. Help loads all command
- * modules, so they must be light: heavy imports (gpu, net, chain, the roles) belong inside `run`.
+ * A command's shape. Help loads all command modules, so heavy imports (gpu, net, chain, the roles) belong inside `run`.
  */
 
 import { logFormats, logLevels } from "./output/log.ts";
@@ -14,14 +13,14 @@ export type OptionValue = string | number | boolean;
 interface OptionCommon {
   readonly name: string; // without dashes
   readonly doc: string; // one sentence, lower case, no full stop
-  readonly default?: OptionValue; // the value when it is not given
-  readonly defaultText?: string; // shown in help when the default is not a constant: "from --size"
+  readonly default?: OptionValue;
+  readonly defaultText?: string; // for a default that is not constant: "from --size"
 }
 
 export interface TextOption extends OptionCommon {
   readonly kind: "string";
-  readonly placeholder: string; // "NAME", "URL"; "FILE" and "DIR" are completed as paths
-  readonly suggestions?: readonly string[]; // likely values, for completion
+  readonly placeholder: string; // "NAME"; "FILE" and "DIR" are completed as paths
+  readonly suggestions?: readonly string[];
 }
 
 export interface NumberOption extends OptionCommon {
@@ -43,7 +42,7 @@ export interface ChoiceOption extends OptionCommon {
 
 export type OptionSpec = TextOption | NumberOption | FlagOption | ChoiceOption;
 
-/** Asking for an undeclared option, or for the wrong kind, is our bug. */
+/** An undeclared option, or the wrong kind, is our bug. */
 export interface OptionValues {
   text(name: string): string | undefined; // kinds string and choice
   number(name: string): number | undefined; // kinds int and float
@@ -55,22 +54,21 @@ export interface CommandContext {
   readonly options: OptionValues;
   readonly positionals: readonly string[];
   readonly output: Output;
-  readonly commands: CommandTable; // all commands of this program
+  readonly commands: CommandTable;
   readonly environment: Environment;
-  /** The folder of --data, or the user's data folder; not created yet. */
+  /** The folder of --data, or the user's; not created yet. */
   dataFolder(): string;
   /**
-   * Aborted by the first Ctrl-C, SIGTERM, end of the terminal, or when the reader of stdout goes away. Calling it takes
-   * over Ctrl-C: the command must then end by itself. A second Ctrl-C exits at once with 130.
+   * Aborted by the first Ctrl-C, SIGTERM, end of the terminal or of stdout's reader. Calling it takes over Ctrl-C: the
+   * command must end by itself. A second Ctrl-C exits at once with 130.
    */
   interruption(): AbortSignal;
-  /** Null where they cannot be read. */
   readonly readSensors: (() => Promise<string | null>) | null;
 }
 
 export interface Positionals {
   readonly max: number;
-  readonly placeholder: string; // "FILE", for the manual and completion
+  readonly placeholder: string;
   readonly choices?: readonly string[]; // for the first word; the command itself rejects others
 }
 
@@ -78,31 +76,28 @@ export interface Command {
   readonly name: string;
   readonly summary: string; // one line, lower case, no full stop
   readonly usage: string; // "swarm [options]"
-  readonly about?: string; // a paragraph for the command's help
+  readonly about?: string;
   readonly examples: readonly string[]; // whole command lines
   readonly recipes?: readonly Recipe[];
   readonly options: readonly OptionSpec[];
-  readonly positionals?: Positionals; // none when absent
-  /** The rights it needs; all others are given up before it runs. Absent: it may only print. */
+  readonly positionals?: Positionals;
+  /** All other rights are given up before it runs. Absent: it may only print. */
   readonly rights?: Rights;
-  /** A run's settings, either those or a node's options, or (when absent) this command's options. */
+  /** A run's settings, either those or a node's options, or (absent) this command's options. */
   readonly configures?: "run" | "either";
   readonly takesHubTable?: boolean;
-  /** Which run of this machine it takes where the command line names none; null: none. */
+  /** Which of this machine's runs it takes unless one is named; null: none. */
   readonly takesOwnRun?: (given: Pick<CommandContext, "options" | "positionals">) => "newest" | "running" | null;
-  /** Its own findings say what is wrong with the data folder. */
+  /** Its own findings cover the data folder. */
   readonly judgesDataFolder?: boolean;
-  /**
-   * For a group such as `wallet`: its actions by name, each called as "wallet new". The group itself then only says
-   * what is missing.
-   */
+  /** A group's actions by name, each called as "wallet new". The group itself only says what is missing. */
   readonly actions?: CommandTable;
   run(context: CommandContext): Promise<number>; // exit code
 }
 
 export interface Program {
   readonly name: string;
-  readonly about: string; // one sentence
+  readonly about: string;
   readonly firstSteps: readonly (readonly [command: string, what: string])[];
   readonly commands: CommandTable;
   readonly topics?: TopicTable;
@@ -112,21 +107,19 @@ export interface HelpTopic {
   readonly about: string; // a paragraph
   readonly heading: string;
   readonly rows: readonly (readonly [name: string, text: string])[];
-  readonly fields: Readonly<Record<string, unknown>>; // the rows for --json
+  readonly fields: Readonly<Record<string, unknown>>; // for --json
 }
 
-/** By the word after `help`. The overview prints the summaries, so only the page itself is loaded when needed. */
+/** By the word after `help`. The overview prints the summaries and loads no page. */
 export type TopicTable = Readonly<
   Record<string, { readonly summary: string; readonly load: () => Promise<HelpTopic> }>
 >;
 
-/** Each line is typed or written to a file as it is. */
 export interface Recipe {
   readonly title: string;
   readonly lines: readonly string[];
 }
 
-/** How `main` finds a command; nothing is loaded before it is needed. */
 export type CommandTable = Readonly<Record<string, () => Promise<Command>>>;
 
 export const commonOptions: readonly OptionSpec[] = [
@@ -166,7 +159,6 @@ export const commonOptions: readonly OptionSpec[] = [
   { name: "help", kind: "boolean", doc: "show help for this command" },
 ];
 
-/** It lists the actions and suggests a first one. */
 export function missingAction(group: string, { actions, next }: { actions: CommandTable; next: string }): UsageError {
   const known = Object.keys(actions).join(", ");
   return new UsageError(`iota ${group} needs an action: ${known}`, { next });

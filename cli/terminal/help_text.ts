@@ -1,4 +1,4 @@
-/** Help as text, generated only from the command table. */
+/** Help as text, generated from the command table. */
 
 import { type Command, commonOptions, type HelpTopic, type OptionSpec, type Program } from "./command.ts";
 import type { Paint } from "./text/paint.ts";
@@ -7,7 +7,7 @@ import { wrapped } from "./text/format.ts";
 export interface Page {
   readonly program: Program;
   readonly paint: Paint;
-  readonly width: number; // columns
+  readonly width: number;
 }
 
 const indent = "  ";
@@ -37,7 +37,7 @@ export function topicText({ about, heading, rows }: HelpTopic, page: Page): stri
 
 export interface HelpSubject {
   readonly command: Command;
-  readonly actions: readonly Command[]; // of a group; none of a single command
+  readonly actions: readonly Command[];
 }
 
 export function commandText({ command, actions }: HelpSubject, page: Page): string {

@@ -1,4 +1,4 @@
-/** Resolves the rights that a command declares into the paths and programs of one command line. */
+/** Resolves a command's declared rights into the paths and programs of one command line. */
 
 import { resolve } from "node:path";
 import type { OptionValues } from "./command.ts";
@@ -14,9 +14,7 @@ export interface RightsQuestion {
   readonly declares: (name: string) => boolean;
   readonly environment: Environment;
   readonly dataFolder: () => string;
-  /** Null: none. */
   readonly corpus: string | null;
-  /** Where this machine's runs are, if they are asked for. */
   readonly runs: readonly string[];
   readonly programFolders: readonly string[];
   readonly executable: string;

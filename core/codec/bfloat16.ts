@@ -1,9 +1,8 @@
 /**
- * Format bfloat16: the upper half of a float32 (8 exponent bits, 7 mantissa bits), two little-endian bytes per value.
+ * Format bfloat16: the upper half of a float32, two little-endian bytes per value, rounded to nearest, ties to even.
  *
- * Owns the rounding: to nearest, ties to even, so every machine puts the same bytes on the wire. NaN stays NaN: its
- * quiet bit is set, because a mantissa whose upper bits are zero would turn into infinity. Infinities and signed zeros
- * survive. The kernels of gpu/codecs/bfloat16_transfer.ts round to the same bits. Rejects: byte strings of odd length.
+ * NaN gets its quiet bit, so that truncation cannot turn it into infinity. gpu/codecs/bfloat16_transfer.ts rounds to
+ * the same bits.
  */
 
 import { assert } from "../assert.ts";
@@ -12,7 +11,6 @@ import { haveFiniteExponents } from "./exponents.ts";
 
 const bytesPerValue = 2;
 
-/** The upper 16 bits of `bits` (a float32's pattern) after rounding to nearest even. */
 function roundedBits(bits: number): number {
   const isNaN = (bits & 0x7fffffff) > 0x7f800000;
   if (isNaN) return (bits >>> 16) | 0x40;
@@ -31,7 +29,6 @@ export function encodeBfloat16(values: Float32Array): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** `bytes` may start at any offset of its buffer. */
 export function decodeBfloat16(bytes: Uint8Array): Float32Array<ArrayBuffer> {
   const count = bytes.length / bytesPerValue;
   assert(
@@ -44,7 +41,7 @@ export function decodeBfloat16(bytes: Uint8Array): Float32Array<ArrayBuffer> {
   return values;
 }
 
-/** There are so few patterns that a table of their squares is faster than converting them to numbers. */
+/** A table of the 2^15 squares is faster than converting patterns to numbers. */
 function sums(bytes: Uint8Array): { largest: number; squareSum: number } {
   const table = squares ??= makeSquares();
   let pattern = 0, squareSum = 0;
@@ -68,7 +65,7 @@ export const bfloat16: WireFormat = {
   encode: encodeBfloat16,
   decode: decodeBfloat16,
   isFinite: (bytes) => haveFiniteExponents(bytes, bytesPerValue),
-  // The distance of neighbours, because a value between two is rounded to either, and the error of float32 sums.
+  // The distance of neighbours, since a value between two rounds to either, and the error of float32 sums.
   rounding: { ofValue: 2 ** -7, ofRow: 2 ** -17, valuesHit: 1 },
   sums,
 };

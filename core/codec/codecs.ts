@@ -1,8 +1,4 @@
-/**
- * The table of wire codecs. A new codec is a file beside this one, a name in codec_names.ts and a line here; the
- * compiler then asks for its kernels (gpu/codecs/codecs.ts) and for its reference
- * (tests/lab/reference/codecs/codecs.ts).
- */
+/** The table of wire codecs. */
 
 import type { WireCodec } from "./codec.ts";
 import type { Codec } from "./codec_names.ts";

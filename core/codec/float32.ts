@@ -1,4 +1,4 @@
-/** Format float32: the values themselves, four little-endian bytes each. Exact; NaN keeps its bits. */
+/** Format float32: four little-endian bytes per value. Exact; NaN keeps its bits. */
 
 import type { WireFormat } from "./codec.ts";
 import { haveFiniteExponents } from "./exponents.ts";
@@ -30,7 +30,7 @@ function decode(bytes: Uint8Array): Float32Array<ArrayBuffer> {
 
 function sums(bytes: Uint8Array): { largest: number; squareSum: number } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  let largest = 0, squareSum = 0; // squares of floats are far below the limit of doubles
+  let largest = 0, squareSum = 0; // far below the limit of doubles
   for (let i = 0; i < bytes.length; i += bytesPerValue) {
     const value = view.getFloat32(i, true);
     const magnitude = Math.abs(value);
@@ -45,8 +45,7 @@ export const float32: WireFormat = {
   encode,
   decode,
   isFinite: (bytes) => haveFiniteExponents(bytes, bytesPerValue),
-  // 64 neighbours, also of the largest value that a difference came from: each addition to the residual stream rounds.
-  // Measured: 16 for 30 layers.
+  // 64 neighbours, because each addition to the residual stream rounds. Measured: 16 for 30 layers.
   rounding: { ofValue: 2 ** -17, ofRow: 2 ** -17, valuesHit: 1 },
   sums,
 };

@@ -1,18 +1,15 @@
 /**
  * Codec `iota`: the bottleneck of the original IOTA (arXiv 2507.17766). An encoder reduces the d residual coordinates
  * to r, which cross as bfloat16 in both directions; a decoder restores d.
- *
- * Owns the names and shapes of the two matrices. Their computation is in gpu/codecs/iota.ts and
- * tests/lab/reference/codecs/iota.ts.
  */
 
 import { normalFor } from "../tensor.ts";
 import { bfloat16 } from "./bfloat16.ts";
 import type { WireCodec } from "./codec.ts";
 
-/** (r, d), of the stage before boundary `index`. */
+/** (r, d), in the stage before the boundary. */
 export const encoderName = (index: number) => `model.boundary.${index}.encoder.weight`;
-/** (d, r), of the stage after it. */
+/** (d, r), in the stage after it. */
 export const decoderName = (index: number) => `model.boundary.${index}.decoder.weight`;
 
 export const iotaCodec: WireCodec = {
@@ -20,7 +17,7 @@ export const iotaCodec: WireCodec = {
   wireWidth: ({ pipeline }) => pipeline.bottleneckWidth,
   formats: { forward: bfloat16, gradient: bfloat16 },
   sender: {
-    // Divided by sqrt(2 L), like everything that writes into the residual stream.
+    // Divided by sqrt(2 L), like all that writes into the residual stream.
     tensors: ({ index, layers, modelWidth, wireWidth }) => [{
       name: encoderName(index),
       shape: [wireWidth, modelWidth],

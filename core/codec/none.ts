@@ -1,4 +1,4 @@
-/** Codec `none`: the residual stream itself crosses, as float32 in both directions. No parameters, no work, no rounding. */
+/** Codec `none`: the residual stream as float32 in both directions. */
 
 import type { WireCodec, WireEnd } from "./codec.ts";
 import { float32 } from "./float32.ts";

@@ -1,9 +1,9 @@
 /**
- * Codecs `q4block`, `q5block` and `q6block`: the bottleneck of codec `iota`, whose values cross as codes of few bits
- * and one scale byte per token; gradients return as codes of 4 to 8 bits with unbiased rounding.
+ * Codecs `q4block`, `q5block` and `q6block`: the ends of `iota`. Values cross as codes of few bits with a scale byte
+ * per token, gradients as codes of 4 to 8 bits with unbiased rounding. Forward rounding passes gradients unchanged
+ * (straight-through).
  *
- * At equal bytes forward, more values of 4 or 5 bits lost less than fewer values in bfloat16 at `tiny`
- * (tests/lab/LOG.md). The ends are those of `iota`, and gradients pass the rounding unchanged (straight-through).
+ * At equal bytes, more values of 4 or 5 bits lost less than fewer in bfloat16 at `tiny` (tests/lab/LOG.md).
  */
 
 import type { WireCodec, WireFormat } from "./codec.ts";

@@ -1,30 +1,27 @@
 /**
- * Codec `resbm`: the residual bottleneck (arXiv 2604.11947), a small encoder outside the blocks beside a rectangular
- * identity. The wire is z = W_2 SiLU(W_1 h) + h[:r] of the residual stream h, and the receiver continues with V_2
- * SiLU(V_1 z) + pad(z, d). Values cross as bfloat16 in both directions.
+ * Codec `resbm`: the residual bottleneck (arXiv 2604.11947). The wire of the residual stream h is z = W_2 SiLU(W_1 h) +
+ * h[:r]; the receiver continues with V_2 SiLU(V_1 z) + pad(z, d). Values cross as bfloat16 in both directions.
  *
- * Owns the names and shapes of the four matrices. Their computation is in gpu/codecs/resbm.ts and
- * tests/lab/reference/codecs/resbm.ts. At equal bytes it lost more than `iota` and the q-codes at `tiny`
- * (tests/lab/LOG.md); it is kept for comparison.
+ * Kept for comparison: at equal bytes it lost more than `iota` and the q-codes at `tiny` (tests/lab/LOG.md).
  */
 
 import type { TensorDraft } from "../tensor.ts";
 import { bfloat16 } from "./bfloat16.ts";
 import type { Boundary, WireCodec } from "./codec.ts";
 
-/** Values between the two matrices of an end. */
+/** k, the values between the two matrices of an end. */
 export const resbmHidden = (wireWidth: number) => Math.max(4 * wireWidth, 64);
 
-/** The stage before boundary `index`: (k, d), then (r, k). */
+/** (k, d), then (r, k), in the stage before the boundary. */
 export const resbmEncoderNames = (index: number) => namesOf(index, "encoder");
-/** The stage after it: (k, r), then (d, k). */
+/** (k, r), then (d, k), in the stage after it. */
 export const resbmDecoderNames = (index: number) => namesOf(index, "decoder");
 
 function namesOf(index: number, end: string): readonly [first: string, second: string] {
   return [`model.boundary.${index}.${end}.first.weight`, `model.boundary.${index}.${end}.second.weight`];
 }
 
-const std = 0.01; // so small that a boundary starts nearly as "keep r columns"; larger ones lost more at `tiny`
+const std = 0.01; // a boundary starts nearly as "keep r columns"; larger values lost more at `tiny`
 
 function tensorsOf(names: readonly [string, string], { boundary, from, to }: {
   readonly boundary: Boundary;

@@ -1,9 +1,8 @@
 /**
- * The key for random rounding of the gradient that a stage sends back: a hash of the stage's input wire.
+ * The key for random rounding of a stage's gradient: a hash of the stage's input wire.
  *
- * That wire differs for every microbatch, so a value is rounded differently each step; and every node that repeats the
- * task has its exact bytes, so the key need not be agreed on or sent. The wire's sender could choose the random
- * numbers, but they move a value by less than a code. Pure.
+ * A node that repeats the task has that wire, so the key need not be sent. The wire's sender could choose the random
+ * numbers, but they move a value by less than a code.
  */
 
 /** For formats without random rounding. */
@@ -12,7 +11,7 @@ export const noKey = 0;
 const offsetBasis = 0x811c9dc5;
 const prime = 0x01000193;
 
-/** 32 bits: FNV-1a. `input`: the whole wire, including its tokens' ids. */
+/** FNV-1a, 32 bits. `input`: the whole wire, ids included. */
 export function roundingKey(input: Uint8Array): number {
   let hash = offsetBasis;
   for (const byte of input) hash = Math.imul(hash ^ byte, prime);

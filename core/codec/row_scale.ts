@@ -1,12 +1,9 @@
 /**
- * The scale of a row of codes: one byte that stands for a power of 2 in quarter octaves, the least that is not below the row's
- * largest magnitude.
- *
- * All on bit patterns, so every machine finds the same byte; the kernels of gpu/webgpu/wgsl/codes_scales.wgsl do the same. Out of
- * scope: the codes (scaled_codes.ts).
+ * The scale of a row of codes: one byte for a power of 2 in quarter octaves, the least not below the row's largest
+ * magnitude. Computed on bit patterns, as in gpu/webgpu/wgsl/codes_scales.wgsl.
  *
  *     byte       1 to 254: 2^((byte - 161) / 4), so 2^-40 to 2^23.25; larger rows are clipped
- *     zeroScale  the row is zero: no value reaches 2^-40.25
+ *     zeroScale  no value of the row reaches 2^-40.25
  *     notFinite  the row holds NaN or infinity; no node accepts it
  */
 
@@ -20,7 +17,7 @@ const mantissaBits = 23;
 const mantissaMask = 2 ** mantissaBits - 1;
 const infinityPattern = 0x7f800000;
 
-/** 2^(1/4), 2^(2/4), 2^(3/4) as float32 patterns: their mantissas. */
+/** Mantissas of 2^(1/4), 2^(2/4) and 2^(3/4) as float32. */
 const quarters = [0x1837f0, 0x3504f3, 0x5744fd] as const;
 
 const words = new Uint32Array(1);
@@ -36,7 +33,7 @@ export function scaleByte(pattern: number): number {
   return byte < least ? zeroScale : Math.min(byte, most);
 }
 
-/** A float32 number. 0 for `zeroScale`, infinite for `notFinite`. */
+/** 0 for `zeroScale`, infinite for `notFinite`. */
 export function scaleOf(byte: number): number {
   return scales[byte]!;
 }

@@ -1,20 +1,15 @@
 /**
- * Formats of few bits: a scale byte per row (row_scale.ts) and a code of 3 to 8 bits per value.
+ * Formats of few bits: a scale byte s per row (row_scale.ts) and a code of 3 to 8 bits per value.
  *
- *     bytes = the scales, padded with zeros to whole words | the codes, a stream of bits from the lowest up, padded to whole words
- *
- * Two grids, s being the row's scale:
- *
+ *     bytes = scales | codes + 2^(bits - 1), a bit stream from the lowest up; each part padded with zeros to words
+ * 
  *     nearest     value = (code + 1/2) 2s / 2^bits, code in [-2^(bits - 1), 2^(bits - 1) - 1]; rounded to nearest
- *     stochastic  value = code s / L, code in [-L, L], L = 2^(bits - 1) - 1; rounded up or down at random, and without a
- *                 bias over the values of a wire, as a gradient must be (QSGD, arXiv 1610.02132)
+ *     stochastic  value = code s / L, code in [-L, L], L = 2^(bits - 1) - 1; rounded up or down at random, unbiased
+ *                 over the values of a wire, as a gradient must be (QSGD, arXiv 1610.02132); a stored 0 is undefined
  *
- * Codes are stored with 2^(bits - 1) added. Only the stochastic grid has an undefined one, 0. The random numbers are a hash of
- * the value's place, its row's scale, the code below it and a key that differs for every microbatch (rounding_key.ts), so a
- * value that stays between two codes for many steps is rounded anew in each.
- *
- * A magnitude becomes a code by one float32 product and truncation, so every machine makes the same codes of the same values:
- * core here, and the kernels of gpu/webgpu/wgsl/codes_encode.wgsl and codes_decode.wgsl.
+ * A code is one truncated float32 product, so every machine makes the same, also gpu/webgpu/wgsl/codes_encode.wgsl and
+ * codes_decode.wgsl. Random numbers hash place, scale, code and a key per microbatch (rounding_key.ts), so a value
+ * between two codes is rounded anew in each step.
  */
 
 import { assert } from "../assert.ts";
@@ -26,23 +21,22 @@ export interface CodesSpec {
   readonly grid: "nearest" | "stochastic";
 }
 
-/** Multipliers of both conversions, by scale byte. */
+/** By scale byte. */
 export interface CodeTables {
-  readonly perValue: Float32Array; // from a magnitude to codes; in 1 / 65536 of a code for stochastic rounding
+  readonly perValue: Float32Array; // from a magnitude to codes, or to 1 / 65536 of a code where stochastic
   readonly perCode: Float32Array; // from a code (2 code + 1 on the nearest grid) to its value
 }
 
 const wordBytes = 4;
-/** Rows that begin at a whole byte of the codes, for any width and bits; 4 times as many begin at a whole word. */
+/** A range that begins at a multiple has codes that begin at a whole byte; at 4 times that, at a whole word. */
 const rowsOfBytes = 8;
 export const rowsOfWords = 4 * rowsOfBytes;
-const fraction = 2 ** 16; // of a code: the resolution of stochastic rounding
+const fraction = 2 ** 16; // of a code, for stochastic rounding
 const leastNormal = 0x00800000; // smaller magnitudes count as zero, because some devices flush them
 const magnitudeMask = 0x7fffffff;
 
 const whole = (bytes: number) => Math.ceil(bytes / wordBytes) * wordBytes;
 
-/** Where the codes begin. */
 export function codesOffset({ rows }: Pick<WireShape, "rows">): number {
   return whole(rows);
 }
@@ -62,13 +56,13 @@ export function codeTables({ bits, grid }: CodesSpec): CodeTables {
 }
 
 interface Die {
-  readonly place: number; // index of the value in its wire
+  readonly place: number; // index in the wire
   readonly scale: number; // of its row
-  readonly code: number; // below it
+  readonly code: number; // the code below the value
   readonly key: number; // 32 bits
 }
 
-/** A number in [0, 65536) that looks random. */
+/** In [0, 65536). */
 export function draw({ place, scale, code, key }: Die): number {
   let x = Math.imul(place, 0x9e3779b1) ^ Math.imul((scale << 8) | code, 0x85ebca6b) ^ key;
   x = Math.imul(x ^ (x >>> 16), 0x7feb352d);
@@ -78,7 +72,7 @@ export function draw({ place, scale, code, key }: Die): number {
 
 const undefinedSums: WireSums = { largest: Infinity, squareSum: Infinity };
 
-/** Rows [from, to) of a wire. Ranges that begin at multiples of `rowsOfWords` share no byte. */
+/** Rows [from, to). Ranges that begin at multiples of `rowsOfWords` share no byte. */
 export interface RowRange {
   readonly from: number;
   readonly to: number;
@@ -87,14 +81,14 @@ export interface RowRange {
 interface Encoding {
   readonly values: Float32Array; // (rows, width)
   readonly bytes: Uint8Array; // of the wire
-  readonly key: number; // of stochastic rounding
+  readonly key: number; // for stochastic rounding
 }
 
 export class ScaledCodes {
   readonly spec: CodesSpec;
   readonly tables: CodeTables;
-  readonly #middle: number; // what is added to a code
-  readonly #most: number; // the largest code
+  readonly #middle: number; // added to a code
+  readonly #most: number; // largest code
 
   constructor(spec: CodesSpec) {
     this.spec = spec;
@@ -103,7 +97,6 @@ export class ScaledCodes {
     this.#most = this.#middle - 1;
   }
 
-  /** Writes the scales and codes of some rows. */
   encodeRows({ values, bytes, key }: Encoding, shape: WireShape, range: RowRange): void {
     const { width } = shape;
     const { bits } = this.spec;
@@ -152,7 +145,7 @@ export class ScaledCodes {
     }
   }
 
-  /** Of the values of `decodeRows`; Infinity where something is undefined. */
+  /** Infinity where something is undefined. */
   sums(bytes: Uint8Array, shape: WireShape): WireSums {
     if (!hasPlainFrame(bytes, shape, this.spec)) return undefinedSums;
     const { bits, grid } = this.spec;
@@ -177,7 +170,7 @@ export class ScaledCodes {
     return { largest, squareSum };
   }
 
-  /** From 0 to 2^bits - 1. */
+  /** The code as stored. */
   #code(value: number, pattern: number, { scale, place, key }: Omit<Die, "code">): number {
     const isZero = (pattern & magnitudeMask) < leastNormal;
     if (scale === notFinite || isZero) return this.#middle;
@@ -194,9 +187,8 @@ export class ScaledCodes {
 }
 
 /**
- * How far rounding may move a value of a row, as a share of the row's largest decoded one: by one code. Where the last
- * bits of a row's largest value decide between two scales, stochastic rounding is drawn again: down by less than a code
- * of the one, up by less than a code of the other.
+ * How far rounding may move a value, as a share of the row's largest decoded one: by one code. Where a row's largest
+ * value lies between two scales, it may fall by a code of one scale and rise by a code of the other.
  */
 function codeShare({ bits, grid }: CodesSpec): number {
   const levels = grid === "nearest" ? 2 ** (bits - 1) : 2 ** (bits - 1) - 1;
@@ -206,9 +198,8 @@ function codeShare({ bits, grid }: CodesSpec): number {
 }
 
 /**
- * The largest share of codes that differ between two honest results off by 2.5e-5 of a row's largest value. At `tiny`,
- * parameters opened in 16 bits gave 0.26 % different 8-bit codes and 0.016 % different codes of 4 and 5 bits; another
- * device gave none.
+ * The largest share of codes that differ between honest results 2.5e-5 of a row's largest value apart. Opened
+ * parameters of 16 bits gave 0.26 % at 8 bits and 0.016 % at 4 and 5 (`tiny`); another device gave none.
  */
 function hitShare({ bits, grid }: CodesSpec): number {
   const ofCodes = 2 ** bits / 2 ** 16;
@@ -238,7 +229,6 @@ export function scaledCodes(spec: CodesSpec): WireFormat {
   };
 }
 
-/** Every scale is a number and the padding is zero. */
 function hasPlainFrame(bytes: Uint8Array, { rows, width }: WireShape, spec: CodesSpec): boolean {
   const codes = codesOffset({ rows });
   for (let row = 0; row < rows; row++) if (bytes[row] === notFinite) return false;

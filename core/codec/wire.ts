@@ -1,9 +1,6 @@
 /**
- * A wire, or the gradient on one, as values and as bytes: the only conversion for code outside the codecs.
- *
- * Owns the checks around a codec's formats: our own values and bytes have the right length (asserted), a peer's bytes
- * are checked (`wireFault`). Byte strings may start at any offset of their buffer, since they are segments of network
- * frames.
+ * A wire, or the gradient on one, as values and as bytes. Lengths of our own are asserted, a peer's bytes are checked
+ * (`wireFault`). Bytes may start at any offset of their buffer.
  */
 
 import { assert } from "../assert.ts";
@@ -14,16 +11,16 @@ import { codecs } from "./codecs.ts";
 import { noKey, roundingKey } from "./rounding_key.ts";
 import { areIds, idBytes, readIds, type WireIds, writeIds } from "./wire_ids.ts";
 
-/** What all wires of a run have in common. Plain data: it is sent to workers and stored in snapshots. */
+/** What all wires of a run share. Plain data: it goes to workers and snapshots. */
 export interface WireSpec {
   readonly codec: Codec;
-  readonly width: number; // values per token, set by the codec
-  readonly gradientBits?: GradientBits; // if the run chose other than the codec's own
-  readonly vocabSize?: number; // if the ids of its tokens cross with the values
-  readonly sideWidth?: number; // width of the receiver's side embedding, whose ids then cross
+  readonly width: number; // values per token
+  readonly gradientBits?: GradientBits; // absent: the codec's own
+  readonly vocabSize?: number; // present if token ids cross too
+  readonly sideWidth?: number; // of the receiver's side embedding; present if ids cross
 }
 
-/** The tensor that crosses a boundary, in one direction: (rows, width). */
+/** (rows, width) */
 export interface Wire extends WireSpec, WireShape {
   readonly direction: WireDirection;
 }
@@ -34,7 +31,7 @@ function formatOf({ codec, direction, gradientBits }: Wire): WireFormat {
   return chosen ?? formats[direction];
 }
 
-/** Gradients have none. */
+/** Gradients carry no ids. */
 function idsOf({ vocabSize, rows, direction }: Wire): WireIds | null {
   return vocabSize === undefined || direction === "gradient" ? null : { vocabSize, rows };
 }
@@ -44,17 +41,15 @@ export function wireBytes(wire: Wire): number {
   return formatOf(wire).byteLength(wire) + (ids === null ? 0 : idBytes(ids));
 }
 
-/** The same wire without its tokens' ids, whose bytes come after the values'. */
 export function withoutIds({ vocabSize: _, ...wire }: Wire): Wire {
   return wire;
 }
 
-/** The bytes of the values, which come first. */
 export function valuesOfWire(wire: Wire, bytes: Uint8Array): Uint8Array {
   return bytes.subarray(0, formatOf(wire).byteLength(wire));
 }
 
-/** Null: no ids cross. */
+/** Null if no ids cross. */
 export function wireIds(wire: Wire, bytes: Uint8Array): Uint32Array<ArrayBuffer> | null {
   const ids = idsOf(wire);
   return ids === null ? null : readIds(idsPart(bytes, ids), ids);
@@ -62,7 +57,7 @@ export function wireIds(wire: Wire, bytes: Uint8Array): Uint32Array<ArrayBuffer>
 
 const idsPart = (bytes: Uint8Array, ids: WireIds): Uint8Array => bytes.subarray(bytes.length - idBytes(ids));
 
-/** `values`: of the wire without ids. `ids`: of the stage's input; ignored unless they cross. */
+/** `values`: encoded, without ids. `ids`: of the stage's input; ignored unless they cross. */
 export function withIds(wire: Wire, values: Uint8Array, ids: Uint32Array | null): Uint8Array {
   const form = idsOf(wire);
   if (form === null) return values;
@@ -76,12 +71,12 @@ export function withIds(wire: Wire, values: Uint8Array, ids: Uint32Array | null)
   return bytes;
 }
 
-/** `values` (rows, width); `ids` as for `withIds`. */
+/** `values` (rows, width). */
 export function encodeWire(wire: Wire, values: Float32Array, ids: Uint32Array | null = null): Uint8Array {
   return withIds(wire, encodeValues(wire, values, noKey), ids);
 }
 
-/** As a stage sends it: `values` (rows, width) is the gradient of the wire whose bytes were the stage's `input`. */
+/** `values` (rows, width): the gradient of the wire whose bytes were the stage's `input`. */
 export const encodeGradient = (wire: Wire, values: Float32Array, input: Uint8Array): Uint8Array =>
   encodeValues(wire, values, roundingKey(input));
 
@@ -104,7 +99,7 @@ export function decodeWire(wire: Wire, bytes: Uint8Array): Float32Array<ArrayBuf
   return formatOf(wire).decode(valuesOfWire(wire, bytes), wire);
 }
 
-/** The fault of a wire that a peer sent (its length, or a non-finite value), or null. */
+/** Null if a peer's bytes are sound. */
 export function wireFault(wire: Wire, bytes: Uint8Array): Fault | null {
   const expected = wireBytes(wire);
   if (bytes.length !== expected) {
@@ -131,17 +126,15 @@ export function wireRounding(wire: Wire): WireRounding {
   return formatOf(wire).rounding;
 }
 
-/** The magnitude of a wire's values; both are Infinity if `wireFault` finds a fault. */
+/** Both are Infinity if `wireFault` finds a fault, so that a consumer is not blamed for its sender. */
 export interface WireScale {
   readonly largest: number; // absolute value
-  readonly rms: number; // root mean square
+  readonly rms: number;
 }
 
 /**
- * Two measures, because either alone can be fooled: the largest says nothing about the rest, and the root mean square
- * hides one huge value among many. Zeros for bytes of a wrong length, whose sender is refused anyway
- * (orchestrator/step/result_check.ts, which also defines the plausible scales). Invariant: whatever a consumer would
- * refuse (`wireFault`) has no finite scale, so that a consumer is not blamed for its sender.
+ * Two measures, because the largest says nothing about the rest, and the root mean square hides one huge value. Zeros
+ * for bytes of a wrong length, whose sender is refused anyway (orchestrator/step/result_check.ts).
  */
 export function wireScale(wire: Wire, bytes: Uint8Array): WireScale {
   if (bytes.length !== wireBytes(wire)) return noScale;
@@ -150,8 +143,7 @@ export function wireScale(wire: Wire, bytes: Uint8Array): WireScale {
   return Number.isFinite(squareSum) ? { largest, rms: Math.sqrt(squareSum / (wire.rows * wire.width)) } : badScale;
 }
 
-/** The scale of a wire with non-finite values or invalid ids. */
 export const badScale: WireScale = { largest: Infinity, rms: Infinity };
 
-/** The scale of a message without a wire. */
+/** For a message without a wire. */
 export const noScale: WireScale = { largest: 0, rms: 0 };

@@ -1,17 +1,15 @@
 /**
- * The distance between two wires that should be equal: the largest error of a row, as a share of the larger of the two
- * rows. Differences that the format's rounding explains do not count.
+ * The distance between two wires that should be equal: the largest error of a row beyond the format's rounding, as a
+ * share of the larger row. By row, because one bad row can make a consumer's gradient explode, yet hardly shows in a
+ * sum.
  *
- * By row, because one row among thousands can make a consumer's gradient explode and is barely visible in a sum over
- * all. 0: equal; 1: one of the rows is zero, or they have nothing in common; 2: one is the other's negative, or their
- * tokens' ids differ. Replicas of a stage on different devices stay far below 0.05. Values are finite: non-finite ones
- * are refused on arrival.
+ * 0: equal; 1: nothing in common, or one row is zero; 2: one is the other's negative, or token ids differ. Replicas on
+ * different devices stay far below 0.05. Values must be finite.
  */
 
 import { assert } from "../assert.ts";
 import { decodeWire, type Wire, wireIds, wireRounding } from "./wire.ts";
 
-/** Of wires of (B, T, width). */
 export function wiresApart(wire: Wire, [first, second]: readonly [Uint8Array, Uint8Array]): number {
   assert(first.length === second.length, "compared wires have one length");
   if (!haveSameIds(wire, [first, second])) return 2;
@@ -21,7 +19,7 @@ export function wiresApart(wire: Wire, [first, second]: readonly [Uint8Array, Ui
   const b = decodeWire(wire, second);
   let worst = 0; // squared
   for (let row = 0; row < a.length; row += width) {
-    // The smaller of the two rows decides, so that a huge row cannot excuse itself.
+    // The smaller row decides, so that a huge row cannot excuse itself.
     const allowed = ofRow * Math.min(largestOf(a, row, width), largestOf(b, row, width));
     let error = 0, ofA = 0, ofB = 0;
     for (let i = row; i < row + width; i++) {
@@ -35,7 +33,6 @@ export function wiresApart(wire: Wire, [first, second]: readonly [Uint8Array, Ui
   return Math.sqrt(worst);
 }
 
-/** Every stage passes on the ids that it receives, so two results of one task have the same. */
 export function haveSameIds(wire: Wire, [first, second]: readonly [Uint8Array, Uint8Array]): boolean {
   const others = wireIds(wire, second);
   return wireIds(wire, first)?.every((id, i) => id === others?.[i]) ?? true;

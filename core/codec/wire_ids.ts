@@ -1,8 +1,6 @@
 /**
- * The ids of a wire's tokens, which follow its values if later stages have a side embedding (core/model/side.ts): one
- * for each row, in 2 or 3 little-endian bytes, padded with zeros to whole words.
- *
- * Every stage passes on the ids that it receives. Out of scope: the values (wire.ts).
+ * Token ids after a wire's values, for later stages' side embeddings (core/model/side.ts): one per row in 2 or 3
+ * little-endian bytes, padded with zeros to whole words. Every stage passes on its ids.
  */
 
 const wordBytes = 4;
@@ -34,7 +32,7 @@ export function readIds(bytes: Uint8Array, { vocabSize, rows }: WireIds): Uint32
   return ids;
 }
 
-/** Whether every id is in the vocabulary and the padding is zero, so that equal ids have equal bytes. */
+/** Requires zero padding, so that equal ids have equal bytes. */
 export function areIds(bytes: Uint8Array, { vocabSize, rows }: WireIds): boolean {
   const used = rows * bytesOfId(vocabSize);
   for (let i = used; i < bytes.length; i++) if (bytes[i] !== 0) return false;

@@ -1,10 +1,6 @@
 /**
- * What a knob is: the description of one number, switch, text or choice of `RunConfig`, and the check of a value
- * against it.
- *
- * Owns: the paths (derived from the type, so a misspelt or forgotten one does not compile), the kinds and their limits,
- * and how a value is shown. The table of all knobs is knobs.ts. Checks never throw: a wrong value yields the text of
- * the broken rule.
+ * What a knob is: one leaf of `RunConfig`, its limits, and the check of a value. Paths come from the type, so a
+ * misspelt one does not compile. Checks never throw.
  */
 
 import type { RunConfig } from "./config.ts";
@@ -16,25 +12,24 @@ type Leaves<T, Prefix extends string> = {
     : Leaves<Required<T>[Key], `${Prefix}${Key}.`>;
 }[keyof T & string];
 
-/** "train.learningRate", and so on for every leaf of `RunConfig`. */
+/** "train.learningRate", … */
 export type KnobPath = Leaves<RunConfig, "">;
 
-/** The type of the leaf at a path. */
 export type KnobValueAt<Path extends string, T = RunConfig> = Path extends keyof T ? Required<T>[Path]
   : Path extends `${infer Head}.${infer Rest}` ? Head extends keyof T ? KnobValueAt<Rest, Required<T>[Head]> : never
   : never;
 
-/** Instead of a default: size.ts or derive.ts gives the value. */
+/** size.ts or derive.ts gives the value. */
 export const derived = "derived from size";
 export type Derived = typeof derived;
 
 interface KnobBase {
-  readonly doc: string; // one sentence
-  readonly unit: string; // "" where there is none
-  readonly mayChange?: true; // during a run: nothing computed or stored depends on the old value
+  readonly doc: string;
+  readonly unit: string;
+  readonly mayChange?: true; // during a run, because nothing computed or stored depends on it
   /**
-   * For a knob that older versions do not know. A configuration omits it at its default, so that all versions hash,
-   * save and send such a configuration alike.
+   * For a knob unknown to older versions: left out at its default, so that all versions hash and send the same
+   * configuration.
    */
   readonly omitsDefault?: true;
 }
@@ -68,12 +63,11 @@ export interface ChoiceKnob extends KnobBase {
 
 export type Knob = NumberKnob | BooleanKnob | StringKnob | ChoiceKnob;
 
-/** The knob that fits a leaf's type; string leaves are open texts or closed choices. */
 export type KnobFor<Value> = [Value] extends [boolean] ? BooleanKnob
   : [Value] extends [number] ? NumberKnob
   : StringKnob | ChoiceKnob;
 
-/** The rule that a value breaks, phrased to follow "must be"; null if it breaks none. */
+/** Phrased to follow "must be"; null if the value is valid. */
 export function brokenRule(knob: Knob, value: unknown): string | null {
   switch (knob.kind) {
     case "int":
@@ -94,14 +88,14 @@ function brokenNumberRule(knob: NumberKnob, value: unknown): string | null {
   const noun = knob.kind === "int" ? "a whole number" : "a number";
   if (typeof value !== "number") return `${noun} between ${knob.min} and ${knob.max}`;
   if (knob.kind === "int" && Number.isFinite(value) && !Number.isInteger(value)) return noun;
-  if (!(value >= knob.min && value <= knob.max)) return `between ${knob.min} and ${knob.max}`; // NaN lands here too
+  if (!(value >= knob.min && value <= knob.max)) return `between ${knob.min} and ${knob.max}`; // also NaN
   if (knob.multipleOf > 0 && value % knob.multipleOf !== 0) return `a multiple of ${knob.multipleOf}`;
   return null;
 }
 
 const shownLength = 60;
 
-/** An untrusted value for people: short, quoted if it is text, never a dump. */
+/** Short, quoted if it is text, never a dump. */
 export function showValue(value: unknown): string {
   if (typeof value === "string") {
     return JSON.stringify(value.length > shownLength ? `${value.slice(0, shownLength)}…` : value);
@@ -113,7 +107,6 @@ export function showValue(value: unknown): string {
   return typeof value === "object" ? "a table" : `a ${typeof value}`;
 }
 
-/** A value of a resolved configuration as TOML writes it. */
 export function tomlValue(value: KnobValue): string {
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }

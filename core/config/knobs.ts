@@ -1,14 +1,8 @@
 /**
- * The one table of every knob: unit, default, limits and description, by the path that TOML files and flags use
- * (`train.learningRate` is `learningRate` in `[train]`).
+ * The one table of knobs, by the path that TOML files and flags use. Rules between knobs are in rules.ts.
  *
- * Invariants: every leaf of `RunConfig` has exactly one knob, of its type (enforced by the table's type); no code reads
- * a number of a run from anywhere else. Rules between knobs are in rules.ts, values by `--size` in size.ts and
- * derive.ts.
- *
- * `mayChange` marks the settings that may change during a run (change.ts). All others are fixed, because existing state
- * depends on them: parameters, moments and outer steps that replicas must agree on, the order and split of the text,
- * losses that are compared with each other, the subnet that pays.
+ * `mayChange` marks what may change during a run (change.ts). All else is fixed, because existing state depends on it:
+ * what replicas must agree on, the order and split of the text, losses that are compared, the subnet that pays.
  */
 
 import {
@@ -39,7 +33,7 @@ interface NumberLimits {
   readonly max: number;
   readonly unit?: string;
   readonly multipleOf?: number;
-  readonly default?: number; // absent: derived from size
+  readonly default?: number; // absent: derived
   readonly mayChange?: true;
   readonly omitsDefault?: true;
 }
@@ -63,7 +57,7 @@ const flag = (initial: boolean, doc: string): BooleanKnob => ({ kind: "boolean",
 export const mergeShareDefault = 0.1;
 export const evaluationShareDefault = 0.0075;
 export const mostStepsDefault = 30;
-/** The prompt suits the built-in text; samples of different rounds are compared, so it stays the same. */
+/** The prompt suits the built-in text. */
 export const samplingDefaults = { prompt: "The people", tokens: 48 };
 const day = 86_400_000; // ms
 const mebi = 2 ** 20;
@@ -273,7 +267,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
       /^(?:none|(?:finney|archive|test|local|wss?:\/\/[^\s,]+)(?:,(?:finney|archive|test|local|wss?:\/\/[^\s,]+))*)$/,
     patternText: "none, or one or more of finney, archive, test, local and wss://host:443 with commas between them",
     default: "none",
-    mayChange: true, // another endpoint of the same chain; running nodes keep theirs
+    mayChange: true, // another endpoint of the same chain
     doc: "The chain whose subnet pays the miners of this run; none trains without a chain.",
   },
   "chain.netuid": int({ min: 1, max: 4_095, default: 9 }, "The subnet's number on that chain."),
@@ -333,10 +327,10 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "limits.blobBytes": int({ min: 2 ** 16, max: 2 ** 40, unit: "bytes", mayChange: true }, "Largest stored blob."),
 };
 
-/** In the order of the table, which is the order of printing. */
+/** In the order of printing. */
 export const knobPaths = Object.keys(knobs) as readonly KnobPath[];
 
-/** The tables of a configuration file: "model", "pipeline", … */
+/** "model", "pipeline", … */
 export const knobGroups: readonly string[] = [
   ...new Set(knobPaths.filter((path) => path.includes(".")).map((path) => path.slice(0, path.indexOf(".")))),
 ];

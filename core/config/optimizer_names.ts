@@ -1,7 +1,4 @@
-/**
- * The names of optimizers, as typed and as in a run's configuration, each with a description. Separate from the records
- * (optimizers.ts), because the configuration needs only the names.
- */
+/** The names of optimizers. Separate from the records (optimizers.ts), because the configuration needs only these. */
 
 export const optimizerDocs = {
   adamw: "AdamW",
@@ -10,7 +7,6 @@ export const optimizerDocs = {
 
 export type OptimizerName = keyof typeof optimizerDocs;
 
-export const optimizerNames = Object.keys(optimizerDocs) as readonly OptimizerName[]; // it has no other keys
+export const optimizerNames = Object.keys(optimizerDocs) as readonly OptimizerName[];
 
-/** Used when a configuration names none. */
 export const defaultOptimizer: OptimizerName = "adamw";

@@ -8,7 +8,6 @@ type RoundSettings = Pick<TrainConfig, "stepsPerRound" | "mergeShare" | "mostSte
 export const isMeasured = ({ stepsPerRound }: RoundSettings): boolean => stepsPerRound === 0;
 export const mergeShareOf = ({ mergeShare = mergeShareDefault }: RoundSettings): number => mergeShare;
 
-/** Steps of the longest possible round. */
 export function longestRound({ stepsPerRound, mostStepsPerRound = mostStepsDefault }: RoundSettings): number {
   return stepsPerRound === 0 ? mostStepsPerRound : stepsPerRound;
 }

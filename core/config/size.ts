@@ -1,14 +1,12 @@
 /**
- * The `--size` dial: what each size sets before files and flags override it.
+ * What each `--size` sets before files and flags override it; derive.ts has what follows from others.
  *
- * Owns the presets only; numbers that follow from others are in derive.ts, limits in knobs.ts. Shapes from 1b up are
- * those of the original IOTA, with more stages where a stage's 16 bytes per parameter (value, gradient, two moments)
- * and its activations would not fit 16 GiB. Learning rates fall to 3e-4 at 7B. Warm-up is 1-2 % of the run from 100m
- * up, the run about 20 tokens per parameter. Runs with few rounds average plainly, at measured intervals; long ones use
- * DiLoCo's step and interval. Codec, optimizer, payload and `tiny`'s rate were measured at `tiny`, codec and side
- * embedding also at `small` (tests/lab/LOG.md): both directions, ids included, the wire has 1/32 and 1/64 of bfloat16's
- * bytes. Larger sizes are extrapolated, at 1/67 and, from 1b on, about 1/140 forward. `toy` has the simplest of each.
- * `tiny`'s tasks are small, so that a microbatch passes the stages quickly, which a step over slow links waits for.
+ * Shapes from 1b up are the original IOTA's, with more stages where 16 bytes per parameter (value, gradient, two
+ * moments) and activations would not fit 16 GiB. Learning rates fall to 3e-4 at 7B. Runs have about 20 tokens per
+ * parameter and, from 100m up, 1-2 % warm-up. Short runs average at measured intervals, long ones use DiLoCo's step and
+ * interval. Codec, optimizer, payload and rate were measured at `tiny`, codec and side embedding also at `small`
+ * (tests/lab/LOG.md), with 1/32 and 1/64 of bfloat16's bytes both ways. Larger sizes are extrapolated. `tiny` has small
+ * tasks, so that steps over slow links wait less.
  */
 
 import { type Codec, defaultGradientBits } from "../codec/codec_names.ts";
@@ -16,12 +14,11 @@ import type { PayloadCodecName } from "./payload_codec_names.ts";
 import type { OptimizerName } from "./optimizer_names.ts";
 import type { KnobPath, KnobValueAt } from "./knob.ts";
 
-/** `toy` is for tests: seconds of training. The others are for people. */
+/** `toy` is for tests: seconds of training. */
 export const sizeNames = ["toy", "tiny", "small", "100m", "1b", "3b", "8b", "15b"] as const;
 export type SizeName = typeof sizeNames[number];
 export const defaultSize: SizeName = "tiny";
 
-/** The values that only the size decides. */
 export type SizedPath =
   | Exclude<Extract<KnobPath, `model.${string}`>, "model.normEpsilon">
   | "pipeline.stages"
@@ -95,8 +92,8 @@ function preset(parts: PresetParts): Preset {
   };
 }
 
-const gradientBits = 7; // 8 values of a gradient and their scale then take 8 bytes, like forward with a token's id
-const measured = 0; // steps of a round: as many as links and machines need
+const gradientBits = 7; // 8 gradient values and their scale take 8 bytes, like forward with a token's id
+const measured = 0; // by links and machines
 const averaging = [1, 0] as const;
 const diloco = [0.7, 0.9] as const;
 const llamaVocab = 128_256;
@@ -106,7 +103,7 @@ const minute = 60_000; // ms
 export const presets: Readonly<Record<SizeName, Preset>> = {
   "toy": preset({
     model: [32, 3, 2, 1, 64],
-    vocabSize: 320, // 256 bytes and a few merges: the smallest that a byte-level tokenizer can use
+    vocabSize: 320, // 256 bytes and a few merges, the least for a byte-level tokenizer
     contextLength: 16,
     ropeBase: 10_000,
     pipeline: [3, "iota", 8, 0],

@@ -1,10 +1,9 @@
 /**
- * Which tokens microbatch i trains on: a pure function of the dataset, the seed and i.
+ * Which tokens a microbatch trains on: a pure function of dataset, seed and index, so that no miner chooses its data
+ * and an auditor can recompute it.
  *
- * So no miner chooses its data, and an auditor can recompute any input. The stream is cut into windows of T tokens; a
- * pass visits each window once in its own order, and the next pass starts where the last one ended, even inside a
- * microbatch. Targets are shifted by one, so window w reads tokens [wT, wT + T], and the last up to T tokens of the
- * stream are never inputs.
+ * The stream is cut into windows of T tokens. A pass visits each once in its own order; the next begins where it ended,
+ * even inside a microbatch. Window w reads tokens [wT, wT + T], because targets are shifted by one.
  */
 
 import { plural } from "../plural.ts";
@@ -15,19 +14,18 @@ import { permute } from "./permutation.ts";
 
 export interface MicrobatchRequest {
   readonly datasetHash: string;
-  readonly seed: number; // of the run
+  readonly seed: number;
   readonly microbatch: MicrobatchId;
   readonly sequences: number; // B
   readonly contextLength: number; // T
-  readonly tokens: number; // length of the training stream
+  readonly tokens: number; // of the training stream
 }
 
-/** Windows one pass visits. */
 export function windowsPerPass(options: { tokens: number; contextLength: number }): number {
   return Math.max(0, Math.floor((options.tokens - 1) / options.contextLength));
 }
 
-/** First token of each of the B sequences; sequence b reads tokens [position, position + T]. */
+/** Sequence b reads tokens [position, position + T]. */
 export function microbatchSequences(request: MicrobatchRequest): number[] {
   const { datasetHash, seed, microbatch, sequences, contextLength } = request;
   const windows = windowsPerPass(request);
@@ -43,7 +41,7 @@ export function microbatchSequences(request: MicrobatchRequest): number[] {
   });
 }
 
-/** First tokens of `sequences` windows spread evenly over a held-out stream; the same for every node, every time. */
+/** Windows are spread evenly over the held-out stream, the same on every node. */
 export function heldOutSequences(options: { sequences: number; contextLength: number; tokens: number }): number[] {
   const windows = windowsPerPass(options);
   assert(

@@ -1,9 +1,7 @@
 /**
- * A keyed bijection of [0, size): the shuffle of a pass over the data, one element at a time, without an array.
- *
- * A balanced Feistel network over the smallest even number of bits that holds `size`, with Philox as its round function;
- * results outside [0, size) are permuted again until they fall inside (Black and Rogaway, CT-RSA 2002). The domain is less than
- * four times `size`, so a walk takes fewer than four steps on average.
+ * A keyed bijection of [0, size) that shuffles a pass over the data without an array: a balanced Feistel network over
+ * the smallest even number of bits that holds `size`, with Philox as round function. Results outside are permuted again
+ * (Black and Rogaway, CT-RSA 2002), in fewer than four steps on average.
  */
 
 import { assert } from "../assert.ts";

@@ -1,14 +1,10 @@
 /**
- * Verifies a run's log: each entry is checked against those before it, and every score is recomputed.
+ * The rules of a run's log: each entry must follow from those before it, and every score is recomputed. The log's
+ * writer and everyone who verifies it run this code.
  *
- * Owns the rules. The process that writes a log and everyone who verifies one run this same code over core/score, so a
- * stated score always follows from the entries. Out of scope: lines, hashes, signatures (cli/observe/ledger); the state
- * that later entries depend on (ledger_state.ts).
- *
- * A miner's units in a step are those of its tasks, by stage and direction, and of work that was dropped. Its units in
- * a report are the sum of its paid units over the last steps of the round, all of them unless it lost its earlier
- * earnings, or half that sum if it is named as halved; of either, the share from its last leave-one-in evaluation. A
- * report may take back earlier credits that have not vested (core/score/work_score.ts).
+ * A miner's units in a step are those of its tasks and of dropped work. A report credits the sum of its paid units over
+ * the round's last steps (all, unless it lost earlier earnings), half if `halved`, times its share from the last
+ * leave-one-in evaluation. It may take back unvested credits (core/score/work_score.ts).
  */
 
 import type { NodeId } from "../ids.ts";
@@ -29,7 +25,7 @@ import {
   type VerdictEntry,
 } from "./entry.ts";
 
-/** Adds an entry; returns a sentence that says why it does not follow from the entries before it, or null. */
+/** Null, or a sentence that says why the entry does not follow. */
 export function takeEntry(ledger: Ledger, entry: LogEntry): string | null {
   switch (entry.type) {
     case "step":
@@ -66,17 +62,14 @@ export function takeEntry(ledger: Ledger, entry: LogEntry): string | null {
       return null;
     }
     default:
-      return null; // facts that no score depends on
+      return null; // no score depends on these
   }
 }
 
-/**
- * A process that replayed its journal continues where the log ends, if that has all entries; from a checkpoint, a round
- * begins again.
- */
+/** After a replayed journal the log continues; after a checkpoint a round begins again. */
 function takeUp(ledger: Ledger, { step, round, isJournaled }: Extract<LogEntry, { type: "begun" }>): void {
   const goesOn = isJournaled && step === ledger.nextStep && ledger.open.every((closed) => closed.round === round);
-  if (!isJournaled) { // a process without its journal knows of no evaluation, and has another secret
+  if (!isJournaled) { // without the journal, evaluations are unknown and the secret is another
     ledger.qualities.clear();
     ledger.draws = null;
     ledger.committedRound = null;
@@ -93,7 +86,7 @@ function takeStep(ledger: Ledger, entry: StepEntry): string | null {
   const problem = forwardUnitsProblem(ledger, entry) ?? stepProblem(entry);
   if (problem !== null) return problem;
   ledger.forwardUnits ??= entry.forwardUnits ?? null;
-  if (ledger.forwardUnits === null) ledger.isWhole = false; // an earlier version does not state it
+  if (ledger.forwardUnits === null) ledger.isWhole = false; // earlier versions lack it
   const unpaid = new Set(entry.unpaid);
   const paid = entry.miners.flatMap((miner, place) => unpaid.has(place) ? [] : [[miner, entry.units[place]!] as const]);
   ledger.open.push({ step: entry.step, round: entry.round, units: new Map(paid) });
@@ -101,7 +94,7 @@ function takeStep(ledger: Ledger, entry: StepEntry): string | null {
   return null;
 }
 
-/** The value of a stage's forward is constant, and one unit for the mean stage: model/task_flops.ts. */
+/** Forward units never change, and their mean over stages is one (model/task_flops.ts). */
 function forwardUnitsProblem({ forwardUnits: before }: Ledger, { step, forwardUnits }: StepEntry): string | null {
   if (before !== null) {
     return before.join() === forwardUnits?.join()
@@ -116,7 +109,7 @@ function forwardUnitsProblem({ forwardUnits: before }: Ledger, { step, forwardUn
 }
 
 const roundingOfUnits = 2 ** -15;
-const roundingOfMean = 1e-9; // a sum in another order
+const roundingOfMean = 1e-9; // another order of the sum
 
 function stepProblem(entry: StepEntry): string | null {
   const { step, miners, tasks, units, pathways, loss } = entry;
@@ -137,7 +130,7 @@ function stepProblem(entry: StepEntry): string | null {
   return `the loss of step ${step} is ${loss} instead of the mean of its pathways, ${mean}`;
 }
 
-/** Units follow from the tasks, apart from dropped work, of which the log has only the sum. */
+/** The log has only the sum of dropped work. */
 function stepUnitsProblem({ step, miners, units, dropped, forwardUnits, pathways }: StepEntry): string | null {
   if (forwardUnits === undefined) return null;
   const stages = forwardUnits.length;
@@ -206,19 +199,17 @@ function unitsProblem(ledger: Ledger, entry: RoundEntry): string | null {
   return null;
 }
 
-/**
- * The possible credits of a miner for the round's steps: from the first one on, or after it lost its earlier earnings.
- */
+/** The possible credits: for all steps, or for those after the miner lost its earlier earnings. */
 function creditsOf({ open, qualities }: Ledger, { entry, miner }: { entry: RoundEntry; miner: NodeId }): number[] {
   const quality = qualities.get(miner) ?? 1;
   const share = entry.halved.includes(miner) ? shareOfHalved : 1;
   const ofSteps = open.map((step) => step.units.get(miner) ?? 0);
-  return ofSteps.map((_, first) => share * sumFrom(ofSteps, first) * quality); // in the orchestrator's order
+  return ofSteps.map((_, first) => share * sumFrom(ofSteps, first) * quality);
 }
 
 const shareOfHalved = 0.5;
 
-/** In the order of the values, like the orchestrator. */
+/** In the orchestrator's order, for the same bits. */
 function sumFrom(values: readonly number[], first: number): number {
   let sum = 0;
   for (let i = first; i < values.length; i++) sum += values[i]!;
@@ -264,7 +255,6 @@ function takeVerdict(ledger: Ledger, entry: VerdictEntry): string | null {
   return null;
 }
 
-/** The current scores. */
 export function scoresEntry({ common, ofValidators }: Ledger): ScoresEntry {
   const plain = scoresOf(common);
   const differing = [...ofValidators].toSorted(([a], [b]) => a < b ? -1 : 1).flatMap(([validator, book]) => {

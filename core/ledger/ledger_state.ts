@@ -1,9 +1,4 @@
-/**
- * The state from a log's entries that later ones depend on: the open round's steps, and the books of pay.
- *
- * Owns the state, its form in a log of several files, and what a run resumes from the log alone. Out of scope: the
- * rules that change it (ledger.ts).
- */
+/** What a log's entries leave for later ones: the open round's steps and the books of pay. ledger.ts changes it. */
 
 import type { NodeId } from "../ids.ts";
 import { openWorkBook, type RoundReport, type WorkBook } from "../score/work_score.ts";
@@ -12,14 +7,14 @@ import type { Pledges } from "./pledges.ts";
 
 export interface Ledger extends Pledges {
   nextStep: number;
-  isWhole: boolean; // all steps of the open round are known
-  forwardUnits: readonly number[] | null; // of each stage, from the log's steps; null: not stated yet
-  open: { readonly step: number; readonly round: number; readonly units: Map<NodeId, number> }[]; // paid units, of the open round's closed steps
-  readonly common: WorkBook; // reports and bans
-  readonly ofValidators: Map<NodeId, WorkBook>; // with their own verdicts; they share the rounds of `common`
-  readonly qualities: Map<NodeId, number>; // shares below 1, by the last leave-one-in evaluations
-  recovery: number; // of these with each round
-  unproven: number; // reports that could not be recomputed, because earlier steps are lost
+  isWhole: boolean; // no step of the open round is missing
+  forwardUnits: readonly number[] | null; // of each stage; null: not stated yet
+  open: { readonly step: number; readonly round: number; readonly units: Map<NodeId, number> }[]; // paid units only
+  readonly common: WorkBook;
+  readonly ofValidators: Map<NodeId, WorkBook>; // with their own verdicts; all share the rounds of `common`
+  readonly qualities: Map<NodeId, number>; // shares below 1
+  recovery: number; // per round
+  unproven: number; // reports not recomputed, because steps are lost
 }
 
 export function openLedger(): Ledger {
@@ -39,13 +34,12 @@ export function openLedger(): Ledger {
   };
 }
 
-/** The log's reports, for a process without its predecessor's journal. */
 export interface PastRounds {
-  readonly reports: readonly RoundReport[]; // those that may still count, the oldest first
+  readonly reports: readonly RoundReport[]; // those that may still count, oldest first
   readonly expelled: readonly NodeId[];
 }
 
-/** For a process that has the log alone, without its predecessor's journal. */
+/** For a process that has the log but no journal. */
 export function pastRounds({ common: { rounds, withheld, endedRound } }: Ledger): PastRounds {
   const reports = [...rounds].toSorted(([a], [b]) => a - b)
     .map(([round, units]) => ({ round, units, isLast: round === endedRound }));

@@ -1,7 +1,4 @@
-/**
- * Whether an entry follows from what members signed for it: an evaluation's loss from the validators' answers, a failed
- * verdict from its miner's signed work. Out of scope: checking the signatures (cli/observe/ledger).
- */
+/** Whether an entry follows from what members signed for it. cli/observe/ledger checks the signatures. */
 
 import { mostSquareSum } from "../score/gradient_verdict.ts";
 import { agreedOn } from "../score/trial_loss.ts";
@@ -9,7 +6,7 @@ import { workHash } from "../statements/statement.ts";
 import { rootFrom } from "../statements/work_tree.ts";
 import type { TriedEntry, VerdictEntry } from "./entry.ts";
 
-/** Each loss is the one that the validators' signed answers agree on, and each model is a different one. */
+/** Each loss must be the one that the signed answers agree on, and all models must differ. */
 export function endsProblem({ round, base, miners, losses, tokens, ends }: TriedEntry): string | null {
   if (ends === undefined) return null;
   const models = new Set(ends.map(({ parameters }) => parameters));
@@ -35,7 +32,7 @@ export function endsProblem({ round, base, miners, losses, tokens, ends }: Tried
   return null;
 }
 
-/** The failed work is in what its miner signed. */
+/** The failed work must be in what the miner signed. */
 export function proofProblem({ task, work, gradient, step, proof }: VerdictEntry): string | null {
   if (proof === undefined) return null;
   if (gradient !== undefined) {

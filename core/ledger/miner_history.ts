@@ -1,9 +1,4 @@
-/**
- * One node's part in a run, gathered from the entries of its log: its checks, its earnings in each round, its
- * penalties, and its effect on the loss by its pathways.
- *
- * Owns the gathering. Out of scope: sentences (cli/observe/ledger/explain_text.ts).
- */
+/** One node's part in a run, from the entries of its log: checks, earnings, penalties, effect on the loss. */
 
 import type { NodeId, StageIndex } from "../ids.ts";
 import { addPathway, type ClaspBook, type ClaspEffect, effectsOf, openClasp } from "../score/clasp/clasp.ts";
@@ -14,19 +9,19 @@ import type { LogEntry, StepEntry } from "./entry.ts";
 export interface RoundEarnings {
   readonly round: number;
   readonly stage: StageIndex | null;
-  readonly tasks: number; // accepted in the round's steps
-  readonly matesTasks: number | null; // of its stage-mates, on average; null: it had none
-  readonly earned: number; // units in these steps
-  readonly unpaidSteps: number; // in which its work did not count
-  readonly credited: number; // units in the round's report
-  isDue: boolean; // vested, so it counts in scores: core/score/work_score.ts
-  isForfeited: boolean; // a later report took the units back before they vested
+  readonly tasks: number;
+  readonly matesTasks: number | null; // mean of its stage's other miners; null: none
+  readonly earned: number; // units in the steps
+  readonly unpaidSteps: number;
+  readonly credited: number; // units in the report
+  isDue: boolean; // vested (core/score/work_score.ts)
+  isForfeited: boolean; // taken back before they vested
   readonly isHalved: boolean;
-  readonly quality: number; // share of the units that counts, by its last leave-one-in evaluation
-  readonly isExpelled: boolean; // by its end
-  score: number | null; // after the round, by reports and bans
+  readonly quality: number; // share of the units that counts
+  readonly isExpelled: boolean;
+  score: number | null; // by reports and bans
   shareOfScores: number | null;
-  readonly withheldBy: NodeId[]; // validators that pay it nothing because they found it wrong
+  readonly withheldBy: NodeId[]; // validators that found it wrong
 }
 
 export type HistoryEvent = Extract<
@@ -36,15 +31,15 @@ export type HistoryEvent = Extract<
 
 export interface MinerHistory {
   readonly node: NodeId;
-  readonly seen: Map<NodeId, "miner" | "validator" | null>; // everyone in the log; null: its role is unknown
-  readonly events: HistoryEvent[]; // about the node, or by it
+  readonly seen: Map<NodeId, "miner" | "validator" | null>; // null: role unknown
+  readonly events: HistoryEvent[];
   readonly rounds: RoundEarnings[];
   readonly stages: Map<NodeId, StageIndex>;
   isExpelled: boolean;
-  end: { readonly score: number; readonly shareOfScores: number } | null; // when the run ended and all pay vested
-  isEnding: boolean; // the next scores are those
-  steps: StepEntry[]; // of the open round
-  clasp: ClaspBook | null; // null: no step yet
+  end: { readonly score: number; readonly shareOfScores: number } | null; // once the run ended and all pay vested
+  isEnding: boolean; // the next scores are the last
+  steps: StepEntry[];
+  clasp: ClaspBook | null;
   claspSteps: number;
 }
 
@@ -109,8 +104,7 @@ const isDueAfter = (round: number, newest: number): boolean => round <= newest -
 const mostLoss = 30; // nats per token: a guess among 10^13 tokens
 
 /**
- * Losses count as differences from their step's mean, because they fall from step to step, and a miner may do more in
- * some than in others.
+ * Losses count as differences from their step's mean, because they fall over time and a miner's share of steps varies.
  */
 function takeStep(history: MinerHistory, entry: StepEntry): void {
   const { pathways, miners, loss: reference } = entry;
@@ -183,13 +177,13 @@ function takeScores(history: MinerHistory, entry: Extract<LogEntry, { type: "sco
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
 export interface MinerEffect extends ClaspEffect {
-  readonly moreSteps: number | null; // until the effect is known; see stepsUntilKnown
+  readonly moreSteps: number | null; // null: see `stepsUntilKnown`
 }
 
-/** The differences that matter, in nats per token. */
+/** Nats per token. */
 const smallestEffect = 0.01;
 
-/** Its effect on the loss in each stage that it served. */
+/** The effects in each stage that the miner served. */
 export function effectsOfMiner({ clasp, claspSteps, node }: MinerHistory): MinerEffect[] {
   if (clasp === null) return [];
   const rule = { steps: claspSteps, smallest: smallestEffect };

@@ -1,18 +1,15 @@
-/**
- * The log's commitments that later entries must match: the key of a round's random sampling, and miners' single
- * commitment to each round.
- */
+/** Commitments that later entries must match: the key of a round's random sampling, and one per miner and round. */
 
 import { sha256 } from "../sha256.ts";
 import type { CommittedEntry, DrawsEntry, LogEntry } from "./entry.ts";
 
 export interface Pledges {
-  draws: { readonly round: number; readonly hash: string } | null; // of the open round; null: the log does not state it
-  drawsProven: number; // keys that matched their commitments when revealed
-  committedRound: number | null; // newest that miners committed to; null: none in what was read
+  draws: { readonly round: number; readonly hash: string } | null; // of the open round; null: not stated
+  drawsProven: number; // keys that matched when revealed
+  committedRound: number | null; // newest round committed to; null: none read
 }
 
-/** A round that returns to its first step repeats the same commitment. */
+/** A round that returns to its first step repeats its commitment. */
 export function takeDraws(
   ledger: Pledges,
   { round, hash, hasBegun }: DrawsEntry & { hasBegun: boolean },
@@ -25,10 +22,9 @@ export function takeDraws(
   return hasBegun ? `the draws of round ${round} are committed to after its first step` : null;
 }
 
-/** The key is revealed. */
 export function takeKey(ledger: Pledges, { round, draws: key }: Extract<LogEntry, { type: "merged" }>): string | null {
   const { draws } = ledger;
-  if (draws === null || draws.round !== round - 1) return null; // a log of an earlier version, or one with lost lines
+  if (draws === null || draws.round !== round - 1) return null; // an earlier version's log, or lost lines
   if (sha256(key) !== draws.hash) {
     return `the key of the draws of round ${round - 1} is not the one that was committed to`;
   }
@@ -36,7 +32,7 @@ export function takeKey(ledger: Pledges, { round, draws: key }: Extract<LogEntry
   return null;
 }
 
-/** A miner commits to a round once, and to rounds in their order. */
+/** Once per miner and round, in the order of rounds. */
 export function takeCommitments(ledger: Pledges, { round, miners }: CommittedEntry): string | null {
   const before = ledger.committedRound;
   ledger.committedRound = round;

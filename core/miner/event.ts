@@ -1,7 +1,4 @@
-/**
- * The miner machine's events and effects. Work runs outside, one job at a time on the device; payload reductions and uploads
- * run beside it. Segments of a message are held once by the shell until `release` names them.
- */
+/** The miner machine's events and effects. The shell holds a message's segments until `release` names them. */
 
 import type { ChainConfig, RunConfig } from "../config/config.ts";
 import type { Fault, RefusedUpload } from "../fault.ts";
@@ -11,7 +8,7 @@ import type { HubMessage, LoadingPart, NodeMessage, ParameterSource, Peer } from
 import type { Slice, WeightedPayload } from "../protocol/merge_messages.ts";
 import type { Notice } from "../protocol/notice.ts";
 
-/** A task of the gradient and the inputs needed to repeat it. */
+/** A task of the gradient, and the inputs to repeat it. */
 export interface LoggedTask {
   readonly task: TaskId;
   readonly direction: Direction;
@@ -37,19 +34,16 @@ export type MinerWork =
     readonly input: BlobRef;
     readonly second: BlobRef | null;
   }
-  /** The squared norm of the accumulated gradient; with `replay`, of a gradient recomputed from these tasks. */
+  /** The squared norm of the accumulated gradient, or of one recomputed from `replay`. */
   | { readonly type: "sealGradients"; readonly replay: readonly LoggedTask[] | null }
   | { readonly type: "applyStep"; readonly learningRate: number; readonly gradientScale: number }
   | { readonly type: "zeroGradients" }
-  /**
-   * Copies the parameters as they are; `uploadState` stores their difference from the round's start, beside the
-   * device's work.
-   */
+  /** `uploadState` stores the copy's change since the round's start, beside the device's work. */
   | { readonly type: "copyState"; readonly round: number; readonly step: number }
   | { readonly type: "uploadState"; readonly round: number; readonly step: number }
   | { readonly type: "formPayload"; readonly slices: readonly Slice[] }
   | { readonly type: "reduceSlice"; readonly inputs: readonly WeightedPayload[] }
-  /** Without slices: back to the round's start. `round` begins with the result. */
+  /** `round` begins. Without slices, the parameters return to the round's start. */
   | { readonly type: "applyMerge"; readonly round: number; readonly slices: readonly BlobRef[] }
   | { readonly type: "uploadParameters" };
 
@@ -57,7 +51,7 @@ export type MinerResult =
   | { readonly type: "loadStage"; readonly parameters: BlobRef; readonly localSteps: number }
   | {
     readonly type: "runTask";
-    readonly output: BlobRef | null; // held once for the machine
+    readonly output: BlobRef | null; // held for the machine
     readonly losses: readonly number[] | null;
     readonly computeMs: number;
   }
@@ -77,43 +71,42 @@ export type MinerEvent =
   | { readonly type: "messageReceived"; readonly message: HubMessage; readonly segments: readonly BlobRef[] }
   | { readonly type: "workDone"; readonly job: number; readonly result: MinerResult }
   | { readonly type: "workFailed"; readonly job: number; readonly fault: Fault }
-  /** Progress of the stage being loaded, in bytes of this part. */
   | { readonly type: "loadProgressed"; readonly part: LoadingPart; readonly bytes: { done: number; total: number } }
   | { readonly type: "stopRequested"; readonly reason: string; readonly atOnce?: boolean }
   | { readonly type: "tick" };
 
-/** For the miner's own screen and `--json`. Field names once published stay. */
+/** For the miner's screen and `--json`. Published field names stay. */
 export type MinerRecord =
   | { type: "joined"; resumed: boolean }
   | { type: "welcomed"; name: string; size: string; chain: ChainConfig }
   | { type: "offline" }
-  | { type: "kept"; stage: StageIndex; round: number; tasks: number } // a new session, nothing lost here
+  | { type: "kept"; stage: StageIndex; round: number; tasks: number } // a new session, nothing lost
   | { type: "stageAssigned"; stage: StageIndex; round: number }
   | { type: "stageLoading"; stage: StageIndex; round: number; part: LoadingPart; bytes: number; totalBytes: number }
-  | { type: "stageLoaded"; stage: StageIndex; round: number; parameters: string; optimizer?: "empty" } // for trained parameters
+  | { type: "stageLoaded"; stage: StageIndex; round: number; parameters: string; optimizer?: "empty" }
   | { type: "loadFailed"; stage: StageIndex; code: string; detail: string }
   | { type: "taskComputed"; task: TaskId; direction: Direction; computeMs: number; loss: number | null }
   | { type: "stepApplied"; step: number; tasks: number; replayed: boolean }
   | { type: "roundMerged"; round: number; parameters: string }
   | { type: "refused"; code: string; detail: string }
-  | { type: "uploadFailed"; round: number; upload: RefusedUpload } // for a merge
-  | { type: "handingIn"; round: number; mostMs: number } // leaves after the merge of its work, or after this time
-  | { type: "handedIn"; round: number; isMerged: boolean } // false: the time ran out
+  | { type: "uploadFailed"; round: number; upload: RefusedUpload }
+  | { type: "handingIn"; round: number; mostMs: number } // leaves after the merge of its work, or this time
+  | { type: "handedIn"; round: number; isMerged: boolean } // false: out of time
   | Notice
   | { type: "stopped"; finished: boolean; reason: string };
 
 export type MinerEffect =
-  /** Attachments are not released by sending. */
+  /** Sending does not release attachments. */
   | {
     readonly type: "send";
     readonly message: NodeMessage;
     readonly attachments: readonly BlobRef[];
-    readonly signs?: Subject; // its subject; the shell signs it
+    readonly signs?: Subject; // signed by the shell
   }
   | { readonly type: "release"; readonly refs: readonly BlobRef[] }
   | { readonly type: "perform"; readonly job: number; readonly work: MinerWork }
   | { readonly type: "record"; readonly record: MinerRecord }
-  /** Flush what was sent, then exit. */
+  /** Flush, then exit. */
   | { readonly type: "finish"; readonly finished: boolean; readonly reason: string };
 
 export const send = (message: NodeMessage, attachments: readonly BlobRef[] = []): MinerEffect => ({

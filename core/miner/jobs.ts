@@ -1,4 +1,4 @@
-/** Each queued job's request to the device, and the answer to the orchestrator from its result. */
+/** A job's work for the device, and the answer to the orchestrator. */
 
 import { assert, present, unreachable } from "../assert.ts";
 import type { Fault } from "../fault.ts";
@@ -34,8 +34,8 @@ export function workOf(state: MinerState, job: Job): MinerWork {
 }
 
 /**
- * Null if the accumulated tasks are the ones that count; otherwise those that count, from the log, in the
- * orchestrator's order. One that is not in the log was announced and then cancelled: the orchestrator will ask again.
+ * Null if the accumulated tasks are those that count; otherwise those that count, in the orchestrator's order. A task
+ * missing from the log was cancelled; the orchestrator will ask again.
  */
 function replayFor(state: MinerState, tasks: readonly TaskId[]): LoggedTask[] | null {
   const byTask = new Map(state.log.map((entry) => [entry.task, entry]));
@@ -69,7 +69,7 @@ export function jobDone(state: MinerState, options: { job: Job; result: MinerRes
       state.isMerging = false;
       assert(result.type === "applyMerge", "a merge answers a merge");
       state.round = job.round + 1;
-      if (state.localSteps === 0) state.isRamping = true; // it has not trained: a newcomer that catches up
+      if (state.localSteps === 0) state.isRamping = true; // a newcomer that catches up
       const { parameters, momentum } = result;
       state.merged = { type: "mergeApplied", round: state.round, parameters, momentum };
       return [
@@ -82,13 +82,11 @@ export function jobDone(state: MinerState, options: { job: Job; result: MinerRes
   }
 }
 
-/** Segments that the job holds. */
 export function refsOf(job: Job): BlobRef[] {
   if (job.type !== "runTask") return [];
   return job.second === null ? [job.input] : [job.input, job.second];
 }
 
-/** Starts work beside the device's queue. */
 export function beside(
   state: MinerState,
   job: SideJob,
@@ -170,14 +168,13 @@ function stepApplied(state: MinerState, job: Extract<Job, { type: "applyStep" }>
   return [...release(refs), applied];
 }
 
-/** It cannot do its part in a merge; its owner is notified of a failed upload. */
+/** The owner sees a failed upload. */
 export function mergeFailed(round: number, fault: Fault): MinerEffect[] {
   const { upload } = fault;
   const told = upload === undefined ? [] : [record({ type: "uploadFailed", round, upload })];
   return [send({ type: "mergeFailed", round, fault }), ...told];
 }
 
-/** Work failed: reports it to the orchestrator, which reassigns it. */
 export function jobFailed(state: MinerState, options: { job: Job; fault: Fault }): MinerEffect[] {
   const { job, fault } = options;
   switch (job.type) {

@@ -1,11 +1,9 @@
 /**
- * How a miner leaves when it is asked to stop. It first finishes what others wait for: the open step in which it
- * delivered results, the merge that has begun, and parameters that it was asked for. Meanwhile it takes no task of a
- * later step.
+ * How a miner leaves when asked to stop. It first finishes what others wait for: the open step if it delivered results,
+ * a merge that has begun, requested parameters. It takes no task of a later step.
  *
- * It also asks the orchestrator whether it may go. If most of its stage's work of the round would leave with it, the
- * orchestrator ends the round, and the miner stays until the merge has taken its work. Both waits have a limit, and
- * without a link or a device it leaves at once.
+ * If most of its stage's work of the round would leave with it, the orchestrator ends the round, and the miner stays
+ * for the merge. Both waits have a limit.
  */
 
 import type { LeaveAnswered, RunTask } from "../protocol/message.ts";
@@ -43,13 +41,10 @@ export function onLeaveAnswered(
   return [record({ type: "handingIn", round, mostMs: mostHandInMs })];
 }
 
-/**
- * The orchestrator will reassign the task when the miner has left. A miner that is needed must finish the open step.
- */
+/** The task is reassigned when the miner has left. A miner that is needed must finish the open step. */
 export const isTooLate = ({ leaving }: MinerState, { step }: Pick<RunTask, "step">): boolean =>
   leaving?.answer === "free" && step > (leaving.step ?? -1);
 
-/** Leaves as soon as nothing is pending, or at the deadline. */
 export function leaveWhenDone(state: MinerState, { stop, nowMs }: { stop: LeaveWith; nowMs: number }): MinerEffect[] {
   const { leaving, phase, round } = state;
   if (leaving === null || phase === "stopped") return [];
@@ -70,7 +65,7 @@ function owes(state: MinerState): boolean {
     [...side.values()].some(({ type }) => type === "uploadState");
 }
 
-/** Others use its results in the step, which has not closed. */
+/** Others use its results in the open step. */
 function isInStep({ delivered, leaving, openStep, closedStep }: MinerState): boolean {
   return openStep !== null && openStep === leaving?.step && openStep !== closedStep &&
     delivered.step === openStep && delivered.hashes.size > 0;

@@ -1,9 +1,7 @@
 /**
- * The miner: receives work from the orchestrator, does it in order, answers. It decides nothing about the run.
- *
- * Device work is a first-in-first-out queue, so a step header takes effect between the tasks before it and those after
- * it. If the tasks that count differ from the tasks it accumulated (a lease had expired), the gradient is recomputed
- * from its log, by the code with which a validator repeats a step.
+ * The miner does the orchestrator's work in order and decides nothing about the run. A step header applies between the
+ * tasks before and after it. If other tasks count than were accumulated (a lease had expired), the gradient is
+ * recomputed from the log.
  */
 
 import { assert, unreachable } from "../assert.ts";
@@ -64,7 +62,7 @@ function take(state: MinerState, event: MinerEvent, nowMs: number): MinerEffect[
   }
 }
 
-/** A new session: requests of the last one are void, results stay until the orchestrator decides otherwise. */
+/** The last session's requests are void; results stay until the orchestrator decides. */
 function join(state: MinerState): MinerEffect[] {
   const queued = state.queue.flatMap(refsOf);
   state.queue.length = 0;
@@ -77,7 +75,6 @@ function join(state: MinerState): MinerEffect[] {
   return [...release(queued), hello];
 }
 
-/** A header being applied counts as applied: its job is not undone. */
 function holdingOf(state: MinerState): Holding | null {
   const { assignment, round, running } = state;
   if (assignment === null) return null;
@@ -109,7 +106,7 @@ function stop(state: MinerState, options: { reason: string; finished?: boolean }
   return [...dropped, record({ type: "stopped", finished, reason }), { type: "finish", finished, reason }];
 }
 
-/** Clears queue and log; a running job continues, but its result will not count. */
+/** A running job continues, but its result will not count. */
 function dropWork(state: MinerState): MinerEffect[] {
   const queued = state.queue.flatMap(refsOf);
   const logged = state.log.flatMap((entry) => [entry.input, entry.second]);
@@ -132,7 +129,7 @@ function dropWork(state: MinerState): MinerEffect[] {
   return release(queued);
 }
 
-/** Everything else was meant for the previous session; the orchestrator repeats requests after the welcome. */
+/** Other messages were meant for the previous session; the orchestrator repeats requests after the welcome. */
 const beforeWelcome: ReadonlySet<HubMessage["type"]> = new Set(["welcome", "reject", "stop"]);
 
 function onMessage(
@@ -190,7 +187,7 @@ function onPlainMessage(state: MinerState, message: Exclude<HubMessage, RunTask 
   }
 }
 
-/** Whatever the reason to load: states of earlier rounds that the orchestrator asked for stay, and are copied first. */
+/** Opened parameters of earlier rounds stay, and are copied before the load. */
 function onAssign(state: MinerState, message: Assign): MinerEffect[] {
   if (state.config === null) return [];
   const { shown, unsent } = state;
@@ -203,7 +200,7 @@ function onAssign(state: MinerState, message: Assign): MinerEffect[] {
   const { stage, round, source, peers } = message;
   state.stage = stage;
   state.round = round;
-  if (state.leaving !== null) state.leaving.answer = "free"; // its work of the round no longer counts
+  if (state.leaving !== null) state.leaving.answer = "free"; // its work of the round does not count now
   const { config, layersOfStages } = state;
   state.queue.push({
     type: "loadStage",
@@ -246,14 +243,13 @@ function reduceBeside(state: MinerState, { round, edition, slice, inputs }: Redu
   return beside(state, { type: "reduceSlice", round, edition, slice }, { type: "reduceSlice", inputs });
 }
 
-/** Starts the next device job when none runs. */
 function startNext(state: MinerState): MinerEffect[] {
   const effects: MinerEffect[] = [];
   while (state.running === null && state.phase !== "stopped") {
     const job = state.queue.shift();
     if (job === undefined) break;
     if (job.type === "applyMerge" && state.merged?.round === job.round + 1) {
-      effects.push(send(state.merged)); // already done: the answer was lost with its session
+      effects.push(send(state.merged)); // the answer was lost with its session
       continue;
     }
     if (job.type === "applyStep" && job.tasks > 0 && job.tasks !== state.log.length) {
@@ -267,7 +263,7 @@ function startNext(state: MinerState): MinerEffect[] {
   return effects;
 }
 
-/** Leaves the run rather than apply a gradient other than the one counted. */
+/** The miner leaves rather than apply a gradient other than the one counted. */
 function miscounted({ step, tasks }: Extract<Job, { type: "applyStep" }>, accumulated: number): Fault {
   return fault(
     "staleResult",
@@ -286,7 +282,7 @@ function onWorkDone(state: MinerState, event: Extract<MinerEvent, { type: "workD
   return release([...(output === null ? [] : [output]), ...refsOf(running.job), ...running.held]);
 }
 
-/** Reports progress only of the current load: an obsolete one runs to its end unreported. */
+/** An obsolete load runs to its end unreported. */
 function onLoadProgressed(
   { running, stage, round }: MinerState,
   { part, bytes }: Extract<MinerEvent, { type: "loadProgressed" }>,
@@ -300,7 +296,6 @@ function onLoadProgressed(
   ];
 }
 
-/** Drops answers to requests of an earlier session. */
 function told(running: RunningJob, effects: MinerEffect[]): MinerEffect[] {
   return running.isUntold ? effects.filter((effect) => effect.type !== "send") : effects;
 }

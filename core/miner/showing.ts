@@ -1,8 +1,6 @@
 /**
- * Opened parameters that the orchestrator asked for: a failed upload is retried, and messages that may have been lost
- * with their session are repeated, as long as the orchestrator may wait for them, until the end of the next round.
- *
- * Out of scope: the copies themselves (cli/node/stages/state_copies.ts).
+ * Opened parameters: failed uploads are retried, and messages that may be lost are repeated, until the end of the next
+ * round. The copies are in cli/node/stages/state_copies.ts.
  */
 
 import type { StateShown } from "../protocol/message.ts";
@@ -12,19 +10,18 @@ import type { MinerState } from "./state.ts";
 
 const retryMs = 5_000;
 
-/** The parameters are in the store. */
 export function sayShown(state: MinerState, shown: StateShown): MinerEffect[] {
   state.shown = [...state.shown.filter(({ round }) => round >= shown.round - 1), shown];
-  return state.phase === "joined" ? [send(shown)] : []; // otherwise sent with the answer to the welcome
+  return state.phase === "joined" ? [send(shown)] : []; // otherwise after the welcome
 }
 
 /**
- * The orchestrator waits for these steps of the open round. If this miner was never asked for one, its header was lost
- * with the session, and it has applied nothing since.
+ * Steps of the open round that the orchestrator waits for: if this miner was never asked for one, the header was lost,
+ * and no step was applied since.
  */
 export function copyMissed(state: MinerState, steps: readonly number[]): void {
   const { round, countedStep, running, side, shown, unsent } = state;
-  if (running?.job.type === "applyMerge") return; // the round's parameters are being replaced
+  if (running?.job.type === "applyMerge") return; // the parameters are being replaced
   const known = [...shown, ...unsent, ...side.values(), ...(running === null ? [] : [running.job])];
   for (const step of steps) {
     const isKnown = known.some((each) =>
@@ -34,7 +31,6 @@ export function copyMissed(state: MinerState, steps: readonly number[]): void {
   }
 }
 
-/** An upload has failed. */
 export function noteUnsent(
   state: MinerState,
   { round, step, nowMs }: { round: number; step: number; nowMs: number },
@@ -46,10 +42,10 @@ export function noteUnsent(
 export function retryUploads(state: MinerState, nowMs: number): MinerEffect[] {
   if (state.retryAtMs === null || nowMs < state.retryAtMs) return [];
   state.retryAtMs = null;
-  return state.phase === "joined" ? uploadAgain(state) : []; // otherwise with the answer to the welcome
+  return state.phase === "joined" ? uploadAgain(state) : []; // otherwise after the welcome
 }
 
-/** Repeats what a broken link or a stopped orchestrator may have kept from it. */
+/** What a broken link or a stopped orchestrator may have lost. */
 export const showAgain = (state: MinerState): MinerEffect[] => [
   ...state.shown.map((shown) => send(shown)),
   ...uploadAgain(state),

@@ -1,10 +1,8 @@
 /**
- * What a miner signs: at each step its results and the gradient that it commits, at each merge its payload and all its
- * steps.
+ * What a miner signs: at each step its results and gradient, at each merge its payload and the chain over its steps.
  *
- * Owns the hashes of the open step's results and the chain over the steps of an assignment. Both restart with an
- * assignment, as the miner's parameters do, and the orchestrator does the same (core/orchestrator/step/receipts.ts).
- * Invariant: the chain grows when a header counts the step, by what the last commitment signed.
+ * Hashes and chain restart with an assignment, as in core/orchestrator/step/receipts.ts. The chain grows when a header
+ * counts the step.
  */
 
 import type { BlobRef } from "../ids.ts";
@@ -15,7 +13,6 @@ import { present } from "../assert.ts";
 import type { MinerEffect, MinerResult } from "./event.ts";
 import type { Job, MinerState } from "./state.ts";
 
-/** A result is on its way to the orchestrator. */
 export function noteDelivered(
   state: MinerState,
   { job: { task, step, direction, input, second }, result: { output, losses } }: {
@@ -50,7 +47,6 @@ export function sealStep(
   };
 }
 
-/** A header counts the step. */
 export function extendChain(state: MinerState, step: number): void {
   const { sealedLink } = state;
   if (sealedLink?.step === step) state.head = nextHead(state.head, sealedLink);

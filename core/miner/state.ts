@@ -1,6 +1,6 @@
 /**
- * The miner's state. Invariant: at most one device job runs; `log` lists, in order, exactly the tasks whose gradients are in
- * the device's accumulator, with their inputs held until the step is applied.
+ * The miner's state. At most one device job runs. `log` lists in order the tasks of the device's accumulated gradient;
+ * their inputs are held until the step is applied.
  */
 
 import type { RunConfig } from "../config/config.ts";
@@ -10,7 +10,6 @@ import type { MergeApplied, Slice } from "../protocol/merge_messages.ts";
 import { type ChainLink, chainStart } from "../statements/work_chain.ts";
 import type { LoadStage, LoggedTask } from "./event.ts";
 
-/** Queued device work and what its answer needs. */
 export type Job =
   | { readonly type: "loadStage"; readonly work: LoadStage; readonly assignment: number }
   | {
@@ -40,7 +39,6 @@ export type Job =
   | { readonly type: "formPayload"; readonly round: number; readonly slices: readonly Slice[] }
   | { readonly type: "applyMerge"; readonly round: number; readonly slices: readonly BlobRef[] };
 
-/** Work beside the device. */
 export type SideJob =
   | { readonly type: "reduceSlice"; readonly round: number; readonly edition: number; readonly slice: number }
   | { readonly type: "uploadParameters"; readonly round: number }
@@ -48,47 +46,47 @@ export type SideJob =
 
 export interface MinerState {
   readonly adapter: string;
-  readonly listens: string | null; // where peers may fetch this node's parameters
+  readonly listens: string | null; // where peers fetch parameters
   previousStage: StageIndex | null;
-  phase: "idle" | "joining" | "joined" | "stopped"; // joining: from a new session to its welcome
+  phase: "idle" | "joining" | "joined" | "stopped"; // joining: until the welcome of a new session
   config: RunConfig | null;
   layersOfStages: readonly number[];
   stage: StageIndex | null;
-  assignment: number | null; // of the loaded stage
+  assignment: number | null;
   round: number;
-  countedStep: number | null; // of the last header that counted tasks of this assignment
-  merged: MergeApplied | null; // the last merge's answer, in case it is requested again
-  shown: StateShown[]; // of this round and the one before, in case they were lost with their session
-  unsent: { readonly round: number; readonly step: number }[]; // states to be opened whose upload failed
-  retryAtMs: number | null; // of these
+  countedStep: number | null; // last header that counted tasks of this assignment
+  merged: MergeApplied | null; // last answer, in case it is requested again
+  shown: StateShown[]; // of this round and the last, in case they were lost
+  unsent: { readonly round: number; readonly step: number }[]; // opened parameters whose upload failed
+  retryAtMs: number | null;
   isLinked: boolean;
-  openStep: number | null; // the last one with a task for this assignment
-  closedStep: number | null; // the last one with a header
+  openStep: number | null; // last step with a task of this assignment
+  closedStep: number | null; // last step with a header
   isMerging: boolean;
   leaving: Leaving | null;
-  isRamping: boolean; // began with empty moments and with trained parameters
+  isRamping: boolean; // began with empty moments beside trained parameters
   localSteps: number;
   readonly queue: Job[];
   running: RunningJob | null;
   readonly side: Map<number, SideJob>;
   jobs: number;
   log: LoggedTask[];
-  wasReplayed: boolean; // in the open step
-  delivered: Delivered; // what it may be asked to sign for
-  head: string; // of the chain over the steps of this assignment: core/statements/work_chain.ts
-  sealedLink: ChainLink | null; // the next one, once a header counts the step
+  wasReplayed: boolean;
+  delivered: Delivered; // what it may be asked to sign
+  head: string; // of the chain over this assignment's steps (core/statements/work_chain.ts)
+  sealedLink: ChainLink | null; // next link, once a header counts the step
 }
 
-/** The miner was asked to stop, and leaves as soon as nothing is pending: leaving.ts. */
+/** See leaving.ts. */
 export interface Leaving {
   readonly reason: string;
-  readonly step: number | null; // the open one at that time
+  readonly step: number | null; // open when it was asked
   untilMs: number;
-  answer: "awaited" | "free" | "needed"; // by the orchestrator
+  answer: "awaited" | "free" | "needed"; // of the orchestrator
   readonly round: number;
 }
 
-/** Hashes of a step's results (core/statements), by task. */
+/** Hashes of a step's results (core/statements). */
 export interface Delivered {
   readonly step: number;
   readonly hashes: Map<TaskId, string>;
@@ -97,9 +95,9 @@ export interface Delivered {
 export interface RunningJob {
   readonly id: number;
   readonly job: Job;
-  isObsolete: boolean; // its stage was dropped: the result is discarded
-  isUntold: boolean; // requested in an earlier session: the result is booked, the orchestrator asks again
-  readonly held: BlobRef[]; // log segments it may still read although the log was dropped
+  isObsolete: boolean; // its stage was dropped: discard the result
+  isUntold: boolean; // requested in an earlier session: keep the result, send no answer
+  readonly held: BlobRef[]; // segments that it may read although the log was dropped
 }
 
 export interface OpenMinerOptions {

@@ -1,9 +1,7 @@
 /**
- * What crosses each boundary of a run. A boundary is numbered by its receiving stage, 1 to K - 1, and has the run's
- * codec unless `pipeline.boundaries` names another: "1=q4block:64, 3=none" means four-bit codes of 64 values between
- * the first two stages, and the whole residual stream before the fourth.
- *
- * Owns that text's meaning and its checks. Bytes and arithmetic are in core/codec.
+ * What crosses each boundary, by its receiving stage (1 to K - 1): the run's codec, unless `pipeline.boundaries` names
+ * another. "1=q4block:64, 3=none": four-bit codes of 64 values before stage 1, the whole residual stream before stage
+ * 3.
  */
 
 import { type Codec, defaultGradientBits } from "../codec/codec_names.ts";
@@ -17,20 +15,19 @@ interface NamedBoundary {
   readonly bottleneckWidth: number | null; // null: the run's
 }
 
-/** Parses a text that matches `boundariesPattern`. */
+/** `text` matches `boundariesPattern`. */
 function namedBoundaries(text: string): NamedBoundary[] {
   if (text === "") return [];
   return text.split(/,? |,/).map((part) => {
     const [boundary, codec, width] = part.split(/[=:]/);
     return {
       boundary: Number(boundary),
-      codec: codec as Codec, // the pattern allows no others
+      codec: codec as Codec, // the pattern allows no other
       bottleneckWidth: width === undefined ? null : Number(width),
     };
   });
 }
 
-/** The problem of a run's named boundaries, or null. */
 export function boundariesProblem({ model, pipeline }: Pick<ModelPlan, "model" | "pipeline">): string | null {
   const named = namedBoundaries(pipeline.boundaries ?? "");
   const numbers = named.map(({ boundary }) => boundary);
@@ -55,7 +52,6 @@ function hasBottleneck(model: ModelPlan["model"], codec: Codec): boolean {
   return widthWith(8) !== widthWith(16);
 }
 
-/** What crosses the boundary before stage `boundary`. */
 export function wireAt({ model, pipeline }: Pick<ModelPlan, "model" | "pipeline">, boundary: number): WireSpec {
   const named = namedBoundaries(pipeline.boundaries ?? "").find((other) => other.boundary === boundary);
   const codec = named?.codec ?? pipeline.codec;
@@ -71,7 +67,7 @@ export function wireAt({ model, pipeline }: Pick<ModelPlan, "model" | "pipeline"
   };
 }
 
-/** What crosses the run's boundaries, in their order; empty with one stage. */
+/** In their order; empty with one stage. */
 export function wiresOfRun(config: Pick<ModelPlan, "model" | "pipeline">): WireSpec[] {
   return Array.from({ length: config.pipeline.stages - 1 }, (_, i) => wireAt(config, i + 1));
 }

@@ -1,9 +1,6 @@
 /**
- * The initial parameters of a run.
- *
- * Owns the rule: a value depends only on (seed, tensor name, index), so a tensor starts the same however the model is
- * cut into stages, and every miner can compute its own. Integers and correctly rounded operations only (no log, no
- * cos): the same bits on every machine. Padding stays zero.
+ * The initial parameters. A value depends only on (seed, tensor name, index), so a tensor starts the same however the
+ * model is cut. Integers and correctly rounded operations only, for the same bits everywhere. Padding stays zero.
  */
 
 import { unreachable } from "../assert.ts";
@@ -11,8 +8,8 @@ import { keyOf, philox } from "../prng.ts";
 import type { ParameterTable, ParameterTensor } from "./spec.ts";
 
 /**
- * The normal is approximated by a sum of eight uniform 16-bit integers (one Philox block), centred and scaled to the exact
- * variance: excess kurtosis -0.15, largest |z| = sqrt(24) = 4.9. In effect a truncated normal, as initialisers prefer.
+ * Normal by a sum of eight uniform 16-bit integers (one Philox block), centred and scaled to the exact variance: excess
+ * kurtosis -0.15, largest |z| = sqrt(24) = 4.9.
  */
 const summands = 8;
 const sumMean = summands * 65535 / 2;
@@ -24,7 +21,7 @@ export function initialParameters(table: ParameterTable, seed: number): Float32A
   return parameters;
 }
 
-/** A part of the same vector: its values from `first` on, as many as `values` holds, which must be zero before. */
+/** The part from `first` on; `values` must be zero before. */
 export function fillInitial(
   table: ParameterTable,
   { seed, first }: { seed: number; first: number },
@@ -38,7 +35,6 @@ export function fillInitial(
   }
 }
 
-/** From this index of the tensor on. */
 function fillTensor(
   tensor: ParameterTensor,
   { seed, index }: { seed: number; index: number },

@@ -1,4 +1,4 @@
-/** A stage cut into stages of one layer each, for a machine that cannot hold all of it at once. */
+/** A stage as stages of one layer each, for a machine that cannot hold all of it. */
 
 import type { WireSpec } from "../codec/wire.ts";
 import { type ParameterTable, parameterTable, type StageSpec } from "./spec.ts";
@@ -6,13 +6,13 @@ import { type ParameterTable, parameterTable, type StageSpec } from "./spec.ts";
 export interface LayerSpec {
   readonly spec: StageSpec;
   readonly table: ParameterTable;
-  /** Where its tensors are in the whole stage's vector, and in its own. */
+  /** `from`: in the whole stage's vector; `to`: in the layer's own. */
   readonly places: readonly { readonly from: number; readonly to: number; readonly size: number }[];
 }
 
-/** The residual stream crosses unchanged between them, so together they compute the stage's bits. */
+/** The residual stream crosses unchanged, so together they compute the stage's bits. */
 export function layerSpecs(whole: StageSpec): LayerSpec[] {
-  const vocabSize = whole.wireOut?.vocabSize; // the last layer passes on the ids that the first one receives
+  const vocabSize = whole.wireOut?.vocabSize; // the last layer needs the ids
   const inner: WireSpec = {
     codec: "none",
     width: whole.model.width,

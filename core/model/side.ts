@@ -1,20 +1,17 @@
 /**
- * The token side embedding of a stage that receives a wire: a few learned values per token from a table of its own,
- * widened to the residual stream and added to it, so that the wire need not carry what the token's id determines (like
- * MAPL's anchors, arXiv 2606.05484; unlike the frozen table of protocol models, arXiv 2506.01260).
- *
- * Owns the names and shapes of its two matrices. The ids cross with the wire's values (core/codec/wire_ids.ts). The
- * computation is in gpu/codecs/side.ts and tests/lab/reference/side.ts.
+ * The token side embedding of a stage that receives a wire: a learned row per token, widened and added to the residual
+ * stream, so that the wire need not carry what the token's id determines (like MAPL's anchors, arXiv 2606.05484; unlike
+ * the frozen table of protocol models, arXiv 2506.01260).
  */
 
 import type { TensorDraft } from "../tensor.ts";
 
-/** (V, k), of stage `index`. */
+/** (V, k) */
 export const sideTableName = (index: number) => `model.boundary.${index}.side_table.weight`;
 /** (d, k) */
 export const sideName = (index: number) => `model.boundary.${index}.side.weight`;
 
-const streamDeviation = 0.02; // of the initial addition: that of the model's own embedding
+const streamDeviation = 0.02; // of the initial addition, as in the model's own embedding
 
 export interface SideShape {
   readonly vocabSize: number; // V
@@ -33,9 +30,8 @@ export function sideTensors(index: number, { vocabSize, modelWidth, sideWidth }:
   ];
 }
 
-/** FLOPs per token of one forward: a row of the table, and a product. */
+/** Per token of one forward. */
 export const sideFlops = ({ modelWidth, sideWidth }: Pick<SideShape, "modelWidth" | "sideWidth">): number =>
   sideWidth + 2 * modelWidth * sideWidth;
 
-/** Whether a tensor is a side embedding's table. */
 export const isSideTable = (name: string): boolean => /^model\.boundary\.\d+\.side_table\.weight$/.test(name);

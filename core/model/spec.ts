@@ -1,9 +1,9 @@
 /**
- * What one stage of the model computes, and where each of its tensors is in the stage's flat parameter vector.
+ * What one stage computes, and where its tensors are in its flat parameter vector.
  *
- * Invariants: every tensor starts at a multiple of 64 floats (256 bytes, the largest binding alignment); q, k, v of a
- * layer are adjacent, and so are gate and up, so each group is one matrix for one GEMM; matrices come first, gains
- * last, so weight decay is `offset < decayLength`. Linear weights are stored (out, in), as Hugging Face stores them.
+ * Tensors start at multiples of 64 floats (256 bytes, the largest binding alignment). A layer's q, k, v are adjacent,
+ * and gate and up, for one GEMM each. Matrices precede gains, so weight decay is `offset < decayLength`. Linear weights
+ * are (out, in), as at Hugging Face.
  */
 
 import { assert } from "../assert.ts";
@@ -23,8 +23,8 @@ export interface StageSpec {
   readonly firstLayer: number;
   readonly layerCount: number;
   readonly sequences: number; // B
-  readonly wireIn: WireSpec | null; // null at the head: it reads token ids
-  readonly wireOut: WireSpec | null; // null at the tail: it computes the loss
+  readonly wireIn: WireSpec | null; // null at the head
+  readonly wireOut: WireSpec | null; // null at the tail
 }
 
 export interface ParameterTensor extends TensorDraft {
@@ -34,20 +34,18 @@ export interface ParameterTensor extends TensorDraft {
 
 export interface ParameterTable {
   readonly tensors: readonly ParameterTensor[];
-  readonly decayLength: number; // floats [0, decayLength) are matrices
-  readonly length: number; // floats, padded; padding is zero and stays zero
+  readonly decayLength: number; // [0, decayLength) are matrices
+  readonly length: number; // floats, with padding, which stays zero
 }
 
 const alignFloats = 64;
 
-/** The matrices with a row for each token. */
 export const embeddingName = "model.embed_tokens.weight";
 export const headName = "lm_head.weight";
 
 export const hasRowForEachToken = (name: string): boolean =>
   name === embeddingName || name === headName || isSideTable(name);
 
-/** `layersOfStages` comes from `splitLayers` (stages.ts). */
 export function stageSpecs(config: ModelPlan, layersOfStages: readonly number[]): StageSpec[] {
   const count = layersOfStages.length;
   let firstLayer = 0;
@@ -67,10 +65,7 @@ export function stageSpecs(config: ModelPlan, layersOfStages: readonly number[])
   });
 }
 
-/**
- * The stage's tensors. Scales: 1/sqrt(fan in); outputs into the residual stream divided by sqrt(2 L), as in GPT-2. A
- * codec's tensors are at its ends, the input and the output.
- */
+/** Scales: 1/sqrt(fan in); outputs into the residual stream divided by sqrt(2 L), as in GPT-2. */
 export function parameterTable(stage: StageSpec): ParameterTable {
   const { wireIn, wireOut, model: { width: d, vocabSize } } = stage;
   const tensors: TensorDraft[] = [];
@@ -93,7 +88,7 @@ export function parameterTable(stage: StageSpec): ParameterTable {
   return layOut(tensors);
 }
 
-/** The codecs' tensors at both ends of each boundary of a run. */
+/** At both ends of each boundary. */
 export function boundaryTensors(config: Pick<ModelPlan, "model" | "pipeline">): TensorDraft[][] {
   return wiresOfRun(config).map((wire, i) => {
     const boundary = boundaryOf(config, { wire, index: i + 1 });
@@ -113,7 +108,7 @@ function receiverTensors(
   ];
 }
 
-/** The most floats that a codec adds at both ends of a boundary. */
+/** Most floats that a boundary adds. */
 export function boundaryParameters(config: Pick<ModelPlan, "model" | "pipeline">): number {
   const floats = boundaryTensors(config).map((tensors) =>
     tensors.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0)
@@ -149,7 +144,6 @@ function layerTensors(stage: StageSpec, layer: number): TensorDraft[] {
   ];
 }
 
-/** Matrices first, gains last, each in the order given. */
 function layOut(drafts: readonly TensorDraft[]): ParameterTable {
   const isMatrix = ({ shape }: TensorDraft) => shape.length > 1;
   const tensors: ParameterTensor[] = [];

@@ -1,7 +1,4 @@
-/**
- * The wires that a stage's tasks read and write, by name. Each boundary has two: the wire, forward, and the gradient on
- * it, back. Out of scope: their encoding (core/codec).
- */
+/** A stage's wires. Each boundary has the wire, forward, and the gradient on it, back. */
 
 import type { WireDirection } from "../codec/codec.ts";
 import type { Wire, WireSpec } from "../codec/wire.ts";
@@ -11,9 +8,9 @@ import { wiresOfRun } from "./boundaries.ts";
 import type { StageSpec } from "./spec.ts";
 
 export interface StageWires {
-  readonly input: Wire | null; // null at the head, with its gradient
+  readonly input: Wire | null; // null at the head
   readonly inputGradient: Wire | null;
-  readonly output: Wire | null; // null at the tail, with its gradient
+  readonly output: Wire | null; // null at the tail
   readonly outputGradient: Wire | null;
 }
 
@@ -29,13 +26,13 @@ export function stageWires({ wireIn, wireOut, sequences, model }: StageSpec): St
   };
 }
 
-/** The output of a task in this direction: a wire for a forward, a gradient otherwise; null where the pipeline ends. */
+/** A wire for a forward, otherwise a gradient; null where the pipeline ends. */
 export function taskOutput(stage: StageSpec, direction: Direction): Wire | null {
   const { output, inputGradient } = stageWires(stage);
   return direction === "forward" ? output : inputGradient;
 }
 
-/** All wires of a run, in the order of its boundaries; empty with one stage. */
+/** In the order of boundaries; empty with one stage. */
 export function wiresOfDirection(config: ModelPlan, direction: WireDirection): Wire[] {
   const rows = config.train.sequencesPerMicrobatch * config.model.contextLength;
   return wiresOfRun(config).map((spec) => ({ ...spec, direction, rows }));

@@ -1,12 +1,10 @@
 /**
- * How a model's layers are divided into stages, and what a stage costs per token.
+ * How layers are divided into stages, and what a stage costs per token.
  *
- * Costs are FLOPs of matrices and attention, a multiply-add counted as two. A stage other than the tail recomputes its
- * forward before its backward unless it had room to keep it; the cost includes the repeat: two forwards and a backward
- * that costs twice a forward. (Pay does not count the repeat: task_flops.ts.) The tail turns around at once and saves
- * one forward, but holds the vocabulary matrix. So equal layer counts are not equal work. Invariants: stages are
- * contiguous, cover every layer once, hold at least one; no stage has more parameters than a 16 GiB device can train,
- * if the number of stages allows it; and no other such split has a cheaper slowest stage.
+ * Costs are FLOPs of matrices and attention, a multiply-add counted as two. A stage is counted with a forward repeated
+ * before its backward (which costs two forwards), as if it had no room to keep the first one; the tail repeats none but
+ * holds the vocabulary matrix. Stages are contiguous, of at least one layer. If their number allows it, each can be
+ * trained on a 16 GiB device, and no other such split has a cheaper slowest stage.
  */
 
 import { plural } from "../plural.ts";
@@ -18,19 +16,18 @@ import { modelParameters, type ModelPlan } from "./shape.ts";
 import { sideFlops } from "./side.ts";
 import { parameterTable, type StageSpec, stageSpecs } from "./spec.ts";
 
-/** The part of a stage that decides its cost. */
 export type StageShape = Pick<StageSpec, "model" | "layerCount" | "wireIn" | "wireOut">;
 
 export interface StageFlops {
-  readonly forward: number; // FLOPs per token of one forward
-  readonly training: number; // FLOPs per token of all computation for one trained token, recompute included
+  readonly forward: number; // per token
+  readonly training: number; // per trained token, repeated forward included
 }
 
 export function stageFlopsPerToken(stage: StageShape): StageFlops {
   const { width: d, vocabSize } = stage.model;
   const isTail = stage.wireOut === null;
   let forward = stage.layerCount * layerFlops(stage);
-  forward += stage.wireIn === null ? d : endFlops(d, stage.wireIn, "receiver"); // the embedding copies one row of d values
+  forward += stage.wireIn === null ? d : endFlops(d, stage.wireIn, "receiver"); // a row of the embedding
   forward += stage.wireOut === null ? 2 * d * vocabSize : endFlops(d, stage.wireOut, "sender");
   return { forward, training: (isTail ? 3 : 4) * forward };
 }
@@ -40,7 +37,7 @@ function layerFlops({ model }: StageShape): number {
   const keyValueWidth = (d / heads) * kvHeads;
   const matrices = 2 * d * (2 * d + 2 * keyValueWidth + 3 * ffnWidth);
   const meanKeys = (contextLength + 1) / 2; // causal
-  const attention = 2 * (2 * d * meanKeys); // scores, then the mix of values
+  const attention = 2 * (2 * d * meanKeys); // scores, then values
   return matrices + attention;
 }
 
@@ -50,9 +47,8 @@ function endFlops(d: number, { codec, width, sideWidth = 0 }: WireSpec, end: "se
 }
 
 /**
- * Layers of each stage. Of all splits with the cheapest slowest stage it takes the one with the least sum of squared
- * costs, so the other stages are as even as possible. Fewer layers than stages would be our bug: core/settings/rules.ts
- * refuses such a configuration.
+ * Of all splits with the cheapest slowest stage, the one with the least sum of squared costs. core/settings/rules.ts
+ * refuses fewer layers than stages.
  */
 export function splitLayers(config: ModelPlan): number[] {
   const { layers } = config.model;
@@ -68,16 +64,16 @@ export function splitLayers(config: ModelPlan): number[] {
   return evenSplit({ costs: fitting, layers }) ?? present(evenSplit({ costs, layers }), "every split is allowed");
 }
 
-/** The most even of all splits with the cheapest slowest stage; null if every split has a stage of cost Infinity. */
+/** Null if every split has a stage of cost Infinity. */
 function evenSplit({ costs, layers }: Pick<SplitProblem, "costs" | "layers">): number[] | null {
   const slowest = bestSplit({ costs, layers, limit: Infinity, add: Math.max }).cost;
   if (slowest === Infinity) return null;
   return bestSplit({ costs, layers, limit: slowest, add: (sum, cost) => sum + cost * cost }).counts;
 }
 
-const mostParameters = 0.95e9; // of a stage: 16 bytes each with AdamW leave 2 GiB of a 16 GiB device for activations
+const mostParameters = 0.95e9; // 16 bytes each leave 2 GiB of a 16 GiB device for activations
 
-/** Without the codec's, the side embedding's and the padding: at most a hundredth of `mostParameters`. */
+/** Without codec, side embedding and padding: at most a hundredth of `mostParameters`. */
 function stageParameters(
   { model, pipeline: { stages } }: ModelPlan,
   { stage, count }: { stage: number; count: number },
@@ -88,7 +84,7 @@ function stageParameters(
   return count * layer + (stage === 0 ? vocabulary : 0) + (stage === stages - 1 ? vocabulary : 0);
 }
 
-/** Training FLOPs per token of one stage, by its number of layers. */
+/** By number of layers. */
 function trainingCosts(config: ModelPlan, stage: number): number[] {
   const wireIn = stage === 0 ? null : wireAt(config, stage);
   const wireOut = stage === config.pipeline.stages - 1 ? null : wireAt(config, stage + 1);
@@ -99,10 +95,10 @@ function trainingCosts(config: ModelPlan, stage: number): number[] {
 }
 
 interface SplitProblem {
-  readonly costs: readonly (readonly number[])[]; // [stage][layer count], rising with the count
+  readonly costs: readonly (readonly number[])[]; // [stage][layer count], rising
   readonly layers: number;
-  readonly limit: number; // no stage may cost more
-  add(soFar: number, stageCost: number): number; // a split's cost with one more stage
+  readonly limit: number;
+  add(soFar: number, stageCost: number): number; // cost of a split with one more stage
 }
 
 interface Split {
@@ -110,11 +106,11 @@ interface Split {
   readonly counts: number[];
 }
 
-/** Dynamic program over (stage, layers assigned so far): every best beginning is extended by one more stage. */
+/** Dynamic program over (stage, layers assigned so far). */
 function bestSplit({ costs, layers, limit, add }: SplitProblem): Split {
-  let beginnings = new Map<number, Split>([[0, { cost: 0, counts: [] }]]); // by layers assigned
+  let beginnings = new Map<number, Split>([[0, { cost: 0, counts: [] }]]);
   costs.forEach((stageCosts, stage) => {
-    const stagesAfter = costs.length - stage - 1; // each still needs a layer
+    const stagesAfter = costs.length - stage - 1; // each needs a layer
     const extended = new Map<number, Split>();
     for (const [dealt, beginning] of beginnings) {
       for (let count = 1; dealt + count + stagesAfter <= layers; count++) {
@@ -132,7 +128,7 @@ function bestSplit({ costs, layers, limit, add }: SplitProblem): Split {
   return present(beginnings.get(layers), "a split with a layer for every stage exists");
 }
 
-/** Floats of each stage's parameter vector, padding included. */
+/** Floats, padding included. */
 export function stageParameterLengths(config: ModelPlan): number[] {
   return stageSpecs(config, splitLayers(config)).map((stage) => parameterTable(stage).length);
 }

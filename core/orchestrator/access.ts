@@ -1,15 +1,10 @@
 /**
- * Least access: which stored blobs a node may read, and which names it may claim as its own work.
+ * Least access: which stored blobs a node may read, and which names it may claim as its own work. A node reads what its
+ * stage, merge or audit needs. Everything else gets the same refusal, stored or not, so an answer reveals nothing and
+ * no single miner can copy the whole model.
  *
- * A miner reads the blobs that its stage is loaded from, the merges with which it catches up, the payload slices it was
- * asked to reduce, and the slices of its stage's outer step. A validator reads the parameters that its running request
- * names. Everything else gets the same refusal, stored or not, so an answer reveals nothing about other stages and no
- * single miner can copy the whole model.
- *
- * Owns the decision, made for every request: it looks at one stage's merge or one validator's request, never at all
- * members. Out of scope: the requester's identity (proven by the shell), reads from peers (they check the
- * orchestrator's pass). Invariant: a member's own claim never gives access to another stage's blobs: work that names
- * another stage's parameters is a lie and is not booked.
+ * Decided for every request, so it never looks at all members. Invariant: a member's own claim never gives access to
+ * another stage's blobs.
  */
 
 import type { BlobHash, NodeId, StageIndex } from "../ids.ts";
@@ -54,7 +49,7 @@ function isPayloadOf(merge: StageMerge, { index, hash }: { index: number; hash: 
   return false;
 }
 
-/** A validator has one request at a time. It repeats and evaluates without the outer momentum. */
+/** Validators repeat and evaluate without the outer momentum. */
 function isAskedAbout(state: OrchestratorState, { node, hash }: BlobRead): boolean {
   const isParameters = (source: ParameterSource | undefined) =>
     source?.type === "blobs" &&
@@ -73,13 +68,12 @@ function isAskedAbout(state: OrchestratorState, { node, hash }: BlobRead): boole
 
 export interface MovedBlob extends BlobRead {
   readonly way: "received" | "sent";
-  readonly blobBytes: number | null; // of the whole blob; null: an upload that did not announce it
+  readonly blobBytes: number | null; // null: an upload that did not announce its size
 }
 
 /**
- * The purpose of a blob that crosses the orchestrator's port: payloads and slices of a merge, or parameters, including
- * those that audits read. An upload is recognised by its time, or by its size if the miner was asked to open its
- * parameters. A download may end after its round.
+ * The purpose of a blob that crosses the orchestrator's port. An upload is recognised by its time, or by its size if
+ * the miner was asked to open its parameters. A download may end after its round.
  */
 export function blobPurpose(
   { sources, retired, merge, members, audit, stageFloats }: OrchestratorState,

@@ -1,7 +1,4 @@
-/**
- * Everything that follows from the state after an event: phases first, then work for free replicas, until nothing more
- * can be done.
- */
+/** Everything that follows from the state after an event: phases first, then work for free replicas. */
 
 import { assert } from "../assert.ts";
 import { requestAudits } from "./audit/audit_requests.ts";
@@ -33,10 +30,9 @@ import { openStep } from "./step/wiring.ts";
 import { sendNotices } from "./members/notices.ts";
 import { abandonStep } from "./merge/rewind.ts";
 
-/** The most phases that may follow each other without an event in between; more is a loop. */
+/** The most phases in a row without an event in between; more is a loop. */
 const mostTurns = 64;
 
-/** Acts on the state until nothing more can be done: phases first, then work for free replicas. */
 export function advance(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase === "finished") return sendNotices(state);
   const effects = [
@@ -81,7 +77,6 @@ export function advance(state: OrchestratorState, nowMs: number): OrchestratorEf
   return [...effects, ...closeRun(state, nowMs), ...sendNotices(state)];
 }
 
-/** Starts what follows a closed step: the next one, or the merge that ends the round. */
 function openWork(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase !== "training" || state.work !== null || state.losses.halt !== null) return [];
   if (roundIsOver(state)) return state.upload === null ? startMerge(state, nowMs) : [];
@@ -89,8 +84,8 @@ function openWork(state: OrchestratorState, nowMs: number): OrchestratorEffect[]
 }
 
 /**
- * A run whose settings now allow no more steps than it has done opens no other and abandons the open one. In the middle
- * of a round the merge follows as at a normal end; between two rounds the run closes, whichever members are present.
+ * Ends a run whose settings now allow no more steps. In the middle of a round the merge follows as at a normal end;
+ * between two rounds the run closes, whichever members are present.
  */
 function endWhenDone(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase !== "gathering" && state.phase !== "training") return [];

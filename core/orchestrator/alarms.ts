@@ -1,6 +1,6 @@
 /**
- * Deadlines of single leases and nodes: one heap by time. An alarm without a reason any more is dropped when it rings,
- * so the heap is never searched; its size is bounded by the events within the longest deadline.
+ * Deadlines of single leases and nodes: one heap by time. An obsolete alarm is dropped when it rings, so the heap is
+ * never searched; its size is bounded by the events within the longest deadline.
  */
 
 import { type Before, heapPop, heapPush } from "../heap.ts";
@@ -12,7 +12,6 @@ export function setAlarm(state: OrchestratorState, alarm: Alarm): void {
   heapPush(state.alarms, alarm, earlier);
 }
 
-/** Removes and returns the next alarm due by `nowMs`. */
 export function nextAlarm(state: OrchestratorState, nowMs: number): Alarm | null {
   const first = state.alarms[0];
   if (first === undefined || first.atMs > nowMs) return null;

@@ -1,8 +1,6 @@
 /**
- * The end of a run. It closes when the last checkpoint is written and the validators have answered, or when that takes
- * too long; in any case its members are notified and what it holds is released.
- *
- * Owns the deadlines and the end. Out of scope: the final report (audit/work_report.ts).
+ * The end of a run: it closes when the last checkpoint is written and the validators have answered, or when that takes
+ * too long.
  */
 
 import { plural } from "../plural.ts";
@@ -21,7 +19,7 @@ import { refsOfWork } from "./step/step_state.ts";
 /** Half of it is for opening parameters; in the rest, those opened last can be repeated as well. */
 export const closingMs = ({ config: { limits } }: OrchestratorState): number => 2 * limits.mergePhaseMs;
 
-/** Ends the run once all pending work is done, or time is up. The last checkpoint is worth a few more deadlines. */
+/** The last checkpoint is worth a few more deadlines. */
 export function closeRun(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.phase !== "closing") return [];
   const late = nowMs >= showsUntilMs(state) ? endAllShowing(state) : [];
@@ -34,7 +32,6 @@ export function closeRun(state: OrchestratorState, nowMs: number): OrchestratorE
   return [...ended, ...finish(state, { finished: true, reason: "all steps are done" })];
 }
 
-/** The next closing deadline. */
 export const closingDueMs = (state: OrchestratorState): number =>
   hasUnshown(state) ? showsUntilMs(state) : closesAtMs(state);
 
@@ -55,8 +52,8 @@ export function closesAtMs(state: OrchestratorState): number {
 }
 
 /**
- * Nodes are told to stop only when the run is over, with all steps done or none possible; an orchestrator that exits
- * earlier leaves them waiting for its restart.
+ * Nodes are told to stop only when the run is over; an orchestrator that exits earlier leaves them waiting for its
+ * restart.
  */
 export function finish(state: OrchestratorState, end: { finished: boolean; reason: string }): OrchestratorEffect[] {
   state.phase = "finished";
@@ -71,7 +68,7 @@ export function finish(state: OrchestratorState, end: { finished: boolean; reaso
   ];
 }
 
-/** Wires of the open step and of open audits: everything received that the shell must hold for this state. */
+/** Wires of the open step and of open audits, which the shell must hold for this state. */
 export function heldSegments(state: OrchestratorState): BlobRef[] {
   const open = state.work === null ? [] : refsOfWork(state.work);
   const held = [...state.audit.held.values()].flatMap(({ wires }) => wires);

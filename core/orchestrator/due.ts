@@ -17,7 +17,6 @@ import { waitDueMs } from "./audit/round_audits.ts";
 import { closingDueMs } from "./closing.ts";
 import { haltDueMs } from "./merge/losses/lost_rounds.ts";
 
-/** Handles everything whose deadline has passed. */
 export function runDue(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (let alarm = nextAlarm(state, nowMs); alarm !== null; alarm = nextAlarm(state, nowMs)) {
@@ -57,14 +56,14 @@ function throwOut(
   return onDismissed(state, { node, fault: fault("staleResult", reason), reason, nowMs });
 }
 
-/** When the machine has something to do without an event: the earliest of the deadlines in its state. */
+/** Null: nothing happens without an event. */
 export function nextDeadlineMs(state: OrchestratorState): number | null {
   if (state.phase === "finished") return null;
   let earliest = Infinity;
   const consider = (deadlineMs: number | null | undefined) => {
     if (deadlineMs !== null && deadlineMs !== undefined) earliest = Math.min(earliest, deadlineMs);
   };
-  if (state.phase === "gathering" && !state.config.deterministic) consider(state.gatherUntilMs); // fixed wiring waits for every member
+  if (state.phase === "gathering" && !state.config.deterministic) consider(state.gatherUntilMs); // fixed wiring waits
   if (state.phase === "closing") consider(closingDueMs(state));
   consider(haltDueMs(state));
   consider(state.alarms[0]?.atMs);

@@ -1,10 +1,7 @@
 /**
- * The orchestrator machine's inputs (events) and outputs (effects). Two closed unions; cli/orchestrator performs the
- * effects and returns every result as an event. Tensors stay outside: events name received segments by BlobRef, in
- * order.
- *
- * Ownership: the shell holds each segment of a `message` event once for this machine, until a `release` effect names
- * it.
+ * The orchestrator machine's inputs (events) and outputs (effects); cli/orchestrator performs the effects and returns
+ * every result as an event. Tensors stay outside: the shell holds each segment of a `message` event, named by its
+ * BlobRef, until a `release` effect.
  */
 
 import type { WireScale } from "../codec/wire.ts";
@@ -43,11 +40,8 @@ export type OrchestratorEvent =
     readonly edition: number;
     readonly stage: StageIndex;
     readonly slice: number;
-    readonly result: BlobRef | null; // null if the payloads were unusable
+    readonly result: BlobRef | null; // null: the payloads were unusable
   }
-  /**
-   * Over all slices; null if one is missing from the store or damaged, or, for the shape, without numbers to measure.
-   */
   /** `parameters`: null if the store has lost their inputs. */
   | {
     readonly type: "endLaid";
@@ -56,6 +50,7 @@ export type OrchestratorEvent =
     readonly node: NodeId;
     readonly parameters: BlobRef | null;
   }
+  /** Null: a slice is missing from the store or damaged; a null shape may also have no numbers to measure. */
   | {
     readonly type: "payloadChecked";
     readonly round: number;
@@ -65,7 +60,7 @@ export type OrchestratorEvent =
     readonly shape: PayloadShape | null;
     readonly isSigned: boolean; // the commitment matches this payload and has its miner's signature
   }
-  /** `isFinite`: all values are; null if a vector is missing from the store or damaged. */
+  /** `isFinite`: of all values; null if a vector is missing from the store or damaged. */
   | {
     readonly type: "uploadChecked";
     readonly round: number;
@@ -73,10 +68,7 @@ export type OrchestratorEvent =
     readonly node: NodeId;
     readonly isFinite: boolean | null;
   }
-  /**
-   * `way`: statistics of the change from the round's start to the opened parameters; null if they are missing from the
-   * store or damaged.
-   */
+  /** `way`: the change from the round's start to the opened parameters; null if missing from the store or damaged. */
   | {
     readonly type: "stateChecked";
     readonly round: number;
@@ -135,7 +127,6 @@ export type OrchestratorEvent =
     readonly detail: string;
     readonly missing: StageIndex | null; // whose blobs are missing from the store
   }
-  /** The comparison of two wires computed from one input. */
   | {
     readonly type: "wiresCompared";
     readonly step: number;
@@ -145,35 +136,33 @@ export type OrchestratorEvent =
     readonly last: BlobHash; // of the last wire
     readonly apart: number; // the largest error of a row, as a share of the larger row
   }
-  /** A task repeated by the orchestrator. `found`: null if it could not; `detail` says why. */
+  /** `found`: null if the orchestrator could not repeat it, as `detail` says. */
   | {
     readonly type: "taskRefereed";
     readonly task: TaskId;
     readonly found: RefereedRepetition | null;
     readonly detail: string;
   }
-  /** The squared norm of a gradient repeated by the orchestrator. Null if it could not; `detail` says why. */
+  /** `squareSum`: null if the orchestrator could not repeat the gradient. */
   | {
     readonly type: "gradientRefereed";
     readonly task: TaskId;
     readonly squareSum: number | null;
     readonly detail: string;
   }
-  /** The state was restored from the journal: the last process's sessions and the orchestrator's own work are gone. */
+  /** The state was restored from the journal: the last process's sessions and own work are gone. */
   | {
     readonly type: "restarted";
     readonly changes?: readonly SettingChange[]; // to settings that may change
-    readonly lost?: readonly BlobRef[]; // segments that were lost with the last process; the shell holds the others
+    readonly lost?: readonly BlobRef[]; // segments lost with the last process; the shell holds the others
   }
-  /**
-   * The result of this orchestrator's own upload to its public address. Null: accepted, or there is no address to try.
-   */
+  /** The orchestrator's own upload to its public address. Null: accepted, or there is no address to try. */
   | { readonly type: "uploadsProbed"; readonly refusal: string | null }
   /** By the run's owner: a halted run repeats its lost round now. */
   | { readonly type: "roundRetried" }
   /** By the run's owner, to settings that may change. */
   | { readonly type: "settingsChanged"; readonly changes: readonly SettingChange[] }
-  /** Whether the signatures of an answer to a request are those of their signers, in order. */
+  /** The signatures of an answer to a request, in order. */
   | { readonly type: "signaturesChecked"; readonly request: number; readonly areGenuine: readonly boolean[] }
   | { readonly type: "tick" };
 
@@ -194,9 +183,9 @@ export type OrchestratorEffect =
     readonly message: HubMessage;
     readonly attachments: readonly Attachment[];
   }
-  /** Ends the session; a fault of code notAdmitted or tooLarge is final, after others the node may join again. */
+  /** A fault of code notAdmitted or tooLarge is final; after others the node may join again. */
   | { readonly type: "disconnect"; readonly node: NodeId; readonly fault: Fault }
-  /** Measures how far apart two wires are: answered by `wiresCompared`. Both are held until then. */
+  /** Answered by `wiresCompared`. Both wires are held until then. */
   | {
     readonly type: "compareWires";
     readonly step: number;
@@ -206,15 +195,13 @@ export type OrchestratorEffect =
     readonly first: BlobRef;
     readonly last: BlobRef;
   }
-  /** Releases segments that are no longer needed. */
   | { readonly type: "release"; readonly refs: readonly BlobRef[] }
-  /** Deletes stored blobs that are no longer needed. */
   | { readonly type: "deleteBlobs"; readonly hashes: readonly BlobHash[] }
   /**
    * Once a round: blobs absent from this list and from the previous one may be deleted; late answers left them behind.
    */
   | { readonly type: "sweepBlobs"; readonly used: ReadonlySet<string> }
-  /** Reads these blobs in full and reports which are lost: answered by `blobsChecked`. */
+  /** Reads these blobs in full: answered by `blobsChecked`. */
   | {
     readonly type: "checkBlobs";
     readonly round: number;
@@ -233,7 +220,7 @@ export type OrchestratorEffect =
     readonly sketchKey: number; // core/update/payload_shape.ts
     readonly signed: SignedStatement; // its commitment
   }
-  /** Reads the change from the round's start to a miner's opened parameters in full: answered by `stateChecked`. */
+  /** Reads the change from the round's start to opened parameters in full: answered by `stateChecked`. */
   | {
     readonly type: "checkState";
     readonly round: number;
@@ -241,7 +228,7 @@ export type OrchestratorEffect =
     readonly stage: StageIndex;
     readonly node: NodeId;
     readonly change: BlobRef;
-    readonly sketchKey: number; // core/update/payload_shape.ts
+    readonly sketchKey: number;
   }
   /** Stores the candidate parameters to which a payload alone leads from the round's start: answered by `endLaid`. */
   | {
@@ -278,10 +265,7 @@ export type OrchestratorEffect =
     readonly source: ParameterSource;
     readonly slices: readonly BlobRef[];
   }
-  /**
-   * The orchestrator repeats a task that a validator found wrong: answered by `taskRefereed`. Its segments are held
-   * until then.
-   */
+  /** Work that a validator found wrong: answered by `taskRefereed`. Its segments are held until then. */
   | {
     readonly type: "refereeTask";
     readonly round: number;
@@ -292,10 +276,7 @@ export type OrchestratorEffect =
     readonly source: ReplaySource;
     readonly attachments: readonly Attachment[]; // as for a validator
   }
-  /**
-   * The orchestrator repeats a gradient that a validator found wrong: answered by `gradientRefereed`. Segments as in
-   * `refereeTask`.
-   */
+  /** As `refereeTask`, answered by `gradientRefereed`. */
   | {
     readonly type: "refereeGradient";
     readonly round: number;
@@ -307,7 +288,7 @@ export type OrchestratorEffect =
   }
   /** Checks signatures beside the driver: answered by `signaturesChecked`. */
   | { readonly type: "checkSignatures"; readonly request: number; readonly signed: readonly SignedStatement[] }
-  /** A miner could not load the stage: checks whether it is stored, or restores it: answered by `stageRestored` or `earlierRoundFound`. */
+  /** A miner could not load the stage. Answered by `stageRestored` or `earlierRoundFound`. */
   | {
     readonly type: "restoreStage";
     readonly round: number;
@@ -335,7 +316,6 @@ export const send = (
 
 export const record = (value: RunRecord): OrchestratorEffect => ({ type: "record", record: value });
 
-/** Answers an invalid message: the reason goes to the sender and into the run's record. */
 export function reject(node: NodeId, fault: Fault): OrchestratorEffect[] {
   return [
     send(node, { type: "reject", fault }),

@@ -1,7 +1,6 @@
 /**
- * Invariants of the state after every event, as assertions: inconsistent bookkeeping stops the process before it can do
- * harm. They look at everything, so production checks them on ticks only and simulations after every step of small
- * swarms.
+ * Invariants of the state after every event, as assertions. They look at everything, so production checks them on ticks
+ * only, simulations after every step of small swarms.
  */
 
 import { isWaiting } from "./audit/held_out/payload_trials.ts";

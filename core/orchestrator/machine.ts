@@ -1,6 +1,6 @@
 /**
- * The orchestrator: one event in, effects out. An event is booked (take_event.ts), deadlines are handled (due.ts), and
- * then the run advances as far as it can (advance.ts).
+ * The orchestrator: an event is booked (take_event.ts), deadlines are handled (due.ts), and the run advances
+ * (advance.ts).
  */
 
 import type { Machine } from "../protocol/machine.ts";

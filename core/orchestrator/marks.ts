@@ -1,9 +1,6 @@
 /**
- * Marks on branches that a run rarely takes; every mark has a test that must reach it.
- *
- * Owns the list of marks and their counts, which are plain state and decide nothing. A test calls `assertReached`
- * (tests/support/swarm/reached.ts) to prove that it took the branch; tests/tidy/marks_test.ts refuses a mark without
- * such a test. A change that makes a branch unreachable therefore breaks a test.
+ * Marks on branches that a run rarely takes; their counts decide nothing. tests/tidy/marks_test.ts refuses a mark
+ * without a test that reaches it, so a change that makes a branch unreachable breaks a test.
  */
 
 export const marks = [

@@ -1,16 +1,13 @@
 /**
- * A run that continues without the journal of its last process, from a checkpoint or from its start: the log's reports
- * still count, and are sent to validators that join, and nodes banned in it stay out.
- *
- * A reported round is not reported again under its number, so round numbers continue from the log's. A checkpoint under
- * the new number follows at once, as after a rollback (merge/retake.ts). Out of scope: reading the log.
+ * A run that continues without the journal of its last process, from a checkpoint or its start: the log's reports still
+ * count, and nodes banned in it stay out. Round numbers continue from the log's, so that none is reported twice.
  */
 
 import type { PastRounds } from "../ledger/ledger_state.ts";
 import { checkpointOf } from "./merge/retake.ts";
 import { type OpenOptions, openOrchestrator, type OrchestratorState } from "./state.ts";
 
-/** The number of the round that begins: the checkpoint's, unless it was already reported. */
+/** The checkpoint's round, unless it was already reported. */
 export function nextRound({ reports }: PastRounds, from: OpenOptions["from"]): number {
   return Math.max(from?.sources.round ?? 0, (reports.at(-1)?.round ?? -1) + 1);
 }

@@ -1,10 +1,6 @@
 /**
- * Restart of the orchestrator with the state of the last process: facts known only to the dead process are requested
- * again.
- *
- * Sessions are gone, so every member is disconnected until it returns (resume.ts) or the grace is over. Leases end,
- * running audits wait again, the orchestrator's own work (reductions, merges, checkpoints) starts over, and deadlines
- * restart: no member is late because the orchestrator was down. Settings changed meanwhile take effect here.
+ * Restart of the orchestrator with the state of the last process. All members are disconnected until they return
+ * (resume.ts) or the grace is over. Deadlines restart: no member is late because the orchestrator was down.
  */
 
 import { type SettingChange, withChanges } from "../settings/change.ts";
@@ -68,7 +64,7 @@ export function onRestarted(
   ];
 }
 
-/** taking_back.ts decides which work of the open step is redone; an audit without its wires is impossible. */
+/** taking_back.ts decides which work is redone; an audit without its wires is impossible. */
 function forgetSegments(state: OrchestratorState, lost: readonly BlobRef[]): OrchestratorEffect[] {
   const hashes = new Set<string>(lost.map(({ hash }) => hash));
   forgetWires(state, hashes);
@@ -94,10 +90,7 @@ export function changeSettings(state: OrchestratorState, changes: readonly Setti
 
 const returnMs = 10_000; // most nodes come back within this time
 
-/**
- * A phase with a quorum continues when the returning members have had time to answer; otherwise it waits for all that
- * may return.
- */
+/** A phase with a quorum waits only for most nodes to return; otherwise it waits for all that may. */
 function resumeMerge(
   state: OrchestratorState,
   { nowMs, backMs }: { nowMs: number; backMs: number },

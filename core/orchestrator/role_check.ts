@@ -1,9 +1,6 @@
 /**
- * Which role may send which message, decided by the role that a node proved in its hello, not by its messages' claims.
- *
- * Owns the table of messages by role. Each message comes with the role of its session, so nothing has to be remembered
- * here, and neither a restart nor the order of events changes the answer. Invariant: a member's role is a proven one,
- * and only a session of that role speaks for it; a hotkey that changes its role must join again.
+ * Which role may send which message, decided by the role that a node proved in its session's hello. Invariant: only a
+ * session of a member's proven role speaks for it; a hotkey that changes its role must join again.
  */
 
 import { type Fault, fault } from "../fault.ts";
@@ -32,7 +29,7 @@ const senders: Readonly<Record<NodeMessage["type"], Role | "both">> = {
   requestFailed: "validator",
 };
 
-/** The fault of a message from a session of this proven role; null if there is none. */
+/** Null: the message may be sent in this role. */
 export function roleFault(
   message: NodeMessage,
   { role, member }: { role: Role; member: Member | null },

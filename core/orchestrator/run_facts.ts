@@ -1,6 +1,4 @@
-/**
- * A run's counters and the contents of its summary, across restarts. Plain data; each module updates its own counters.
- */
+/** A run's counters and summary, across restarts. */
 
 import type { Evaluation } from "./audit/audit_state.ts";
 
@@ -18,19 +16,19 @@ export interface Counters {
   mergeBytes: number; // uploaded payloads and reduced slices, summed over miners
   mergeMiners: number; // miner-rounds in that sum
   restarts: number; // of the orchestrator
-  merges: number; // rounds that were merged; for a run without its journal, the checkpoint's round and those since
+  merges: number; // merged rounds; without the journal, the checkpoint's round and those since
   rewinds: number; // rounds that were restarted or rolled back, whatever the reason
   roundsLost: number; // of these: a stage had no payload, or no parameters after the merge
-  gradientsLost: number; // accepted gradient tasks of merged rounds that no payload contained: their miner was lost or late
+  gradientsLost: number; // accepted gradient tasks of merged rounds that no payload contained
 }
 
-/** The summary of the whole run, across restarts. Losses in nats per token. */
+/** Losses in nats per token. */
 export interface RunFacts {
   lossFirst: number | null;
   lossLast: number | null;
   heldOutFirst: number | null;
   heldOutLast: { round: number; loss: number } | null;
-  /** The newest round on which validators disagree and no majority settles it. */
+  /** The newest round on which validators disagree. */
   heldOutDisputed: { round: number; answers: readonly Evaluation[] } | null;
   verdictsPassed: number;
   verdictsFailed: number;

@@ -1,7 +1,4 @@
-/**
- * The orchestrator's entries in the run's signed log (core/ledger) besides its records: closed steps, work reports, and
- * members' signed statements.
- */
+/** The orchestrator's entries in the run's signed log (core/ledger). */
 
 import { hexOfKey } from "../chacha.ts";
 import type { NodeId } from "../ids.ts";
@@ -63,7 +60,7 @@ export function logRound(
 const leftEntry = ({ node, reason, expelled }: Extract<RunRecord, { type: "nodeLost" }>): MachineEntry =>
   expelled === true ? { type: "left", node, reason, isExpelled: true } : { type: "left", node, reason };
 
-/** The entry of a record; null: the log has none. */
+/** Null: the log has no entry for this record. */
 export function entryOf(record: RunRecord): MachineEntry | null {
   switch (record.type) {
     case "nodeJoined":

@@ -1,8 +1,6 @@
 /**
- * The orchestrator's whole state: plain data, mutated only by the modules of this folder, no tensors, no clock.
- *
- * Everything consulted on every event has an index here (replicas of a stage, members waiting for one, alarms by time),
- * so that an event costs the same with ten miners as with ten thousand. Invariants are checked in invariants.ts.
+ * The orchestrator's whole state: plain data, mutated only by this folder. Everything consulted on every event has an
+ * index, so that an event costs the same with ten miners as with ten thousand.
  */
 
 import type { RunConfig } from "../config/config.ts";
@@ -39,7 +37,7 @@ export interface SentHeader {
   readonly learningRate: number;
   readonly clipFactor: number;
   readonly before: number | null; // step of the one before it
-  readonly shows: boolean; // the header asked for the member's parameters
+  readonly shows: boolean; // asked for the member's parameters
 }
 
 export interface Member {
@@ -53,24 +51,24 @@ export interface Member {
   assignment: number; // number of the last `assign`; orders the replicas of a stage
   loadingRound: number | null; // of the parameters it was told to load
   loadFailures: number; // in a row
-  loadedTo: number; // the furthest progress it has reported: loading.ts
+  loadedTo: number; // its furthest reported progress: members/loading.ts
   loadUntilMs: number; // deadline to make progress or be ready
   loadLateMs: number; // after this its stage no longer counts on it
-  readonly unfitStages: StageIndex[]; // stages its device cannot hold
+  readonly unfitStages: StageIndex[]; // that its device cannot hold
   graceUntilMs: number | null; // disconnected until then at most
   isCutByHub: boolean; // its link ended with the orchestrator's last process, and it has not returned
   readonly leases: Set<TaskId>;
   leasedForwards: number; // see forwardsOf
-  /** Ratio of a task's time, from lease to result, to its computing: members/places.ts; 0: not measured yet. */
+  /** Ratio of a task's time, from lease to result, to its computing; 0: not measured yet. */
   tripRatio: number;
   tripMs: number | null; // from lease to result, of such tasks; null: not measured yet
   places: number; // in-flight window, while it is active
-  movedRound: number | null; // round in which it was moved to its stage
+  movedRound: number | null; // in which it was moved to its stage
   results: number; // behind `forwardMs`
-  forwardMs: number | null; // recently measured time of a forward; null if nothing is measured yet
+  forwardMs: number | null; // recent; null: not measured yet
   steadyMs: number | null; // the same over many results
   lastResultMs: number;
-  busyMs: number; // expected busy time handed to it, on its stage's clock (interleaved weighted round robin)
+  busyMs: number; // expected, handed to it, on its stage's clock (interleaved weighted round robin)
   ahead: number; // forwards beyond the least of its stage in earlier steps, plus all of the open step
   isReady: boolean; // has a valid place in its stage's `ready`
   own: ItemQueue; // queued items that only it should take
@@ -87,20 +85,19 @@ export interface ReadyPlace {
   readonly member: Member;
 }
 
-/** The active replicas of a stage. */
 export interface StageRoster {
   readonly members: Member[]; // in slot order: by assignment
   readonly ready: ReadyPlace[]; // heap by busyMs: connected, with a free place; stale entries are skipped
   readonly due: Set<Member>; // ready members whose own queue may hold work
   readonly backlog: Set<Member>; // members whose own queue is not empty
-  progress: number; // gradient tasks of the round's closed steps that its active members hold: the sum of their roundTasks
+  progress: number; // the sum of its active members' `roundTasks`
   present: number; // connected ones
   assigned: number; // members whose stage it is, loading ones included
   clockMs: number; // busyMs of the member that got work last
   forwardMs: number | null; // mean of the times measured here
   medianMs: number | null; // of the members' steady paces at the start of the step
   medianTripMs: number | null; // of their times from lease to result
-  movedRound: number | null; // round in which a miner was moved from or to here
+  movedRound: number | null; // in which a miner was moved from or to here
   readonly pace: { measured: number; forwardsPerMs: number }; // members with a `steadyMs`, and their combined speed
 }
 
@@ -111,10 +108,7 @@ export type Alarm =
   | { readonly atMs: number; readonly type: "audit"; readonly request: number }
   | { readonly atMs: number; readonly type: "loading"; readonly node: NodeId; readonly assignment: number };
 
-/**
- * Version of the state's shape and of the machine's response to events: a journal of another version cannot be
- * replayed. A test fails when the shape changes without it.
- */
+/** Of the state's shape and the machine's response to events: a journal of another version cannot be replayed. */
 export const stateVersion = 24;
 
 export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
@@ -124,14 +118,12 @@ export interface RoundSources {
   readonly stages: readonly ParameterSource[];
 }
 
-/**
- * The newest round whose held-out loss is not worse than the one before it: the target of a rollback after a bad merge.
- */
+/** The newest round whose held-out loss did not rise: the target of a rollback after a bad merge. */
 export interface GoodRound {
   readonly sources: RoundSources;
   readonly step: number; // its first
   readonly loss: number; // held-out, nats per token
-  readonly isRetaken: boolean; // whether the run has already rolled back to it
+  readonly isRetaken: boolean; // the run has already rolled back to it
 }
 
 export interface OrchestratorState {
@@ -140,7 +132,7 @@ export interface OrchestratorState {
   readonly layersOfStages: readonly number[];
   readonly stageFloats: readonly number[]; // length of each stage's parameter vector
   readonly forwardUnits: readonly number[]; // of each stage: model/task_flops.ts
-  readonly secret: SecretKey; // never shared: random sampling that members must not foresee uses keys derived from it
+  readonly secret: SecretKey; // never shared; keys derived from it drive random sampling that members must not foresee
   stream: Stream; // of the open round
   phase: Phase;
   gatherUntilMs: number | null;
@@ -148,20 +140,20 @@ export interface OrchestratorState {
   readonly members: Map<NodeId, Member>;
   readonly rosters: readonly StageRoster[];
   readonly waiting: Set<NodeId>; // connected miners that need an `assign`
-  readonly departing: Map<NodeId, number>; // miners for which this round ends early, and which leave after it: members/departing.ts
-  readonly catchingUp: Map<NodeId, CatchUp>; // members that load a stage: members/catching_up.ts
+  readonly departing: Map<NodeId, number>; // miners for which this round ends early, and which leave after it
+  readonly catchingUp: Map<NodeId, CatchUp>; // members that load a stage
   readonly validators: Set<NodeId>;
   readonly expelled: Set<NodeId>; // banned for proven lies
   readonly convicted: { readonly node: NodeId; readonly reason: string }[]; // those still to be dismissed
   readonly standings: Map<NodeId, Standing>;
   readonly talk: Map<NodeId, Talk>; // of the open round
-  readonly hearing: { lastMs: number | null; putOffs: number }; // when any member last spoke; waits because none did: step/sealing.ts
+  readonly hearing: { lastMs: number | null; putOffs: number }; // when any last spoke; waits because none did
   readonly handBacks: Map<NodeId, number>; // in the open round: new sessions that had others do its tasks
   /** In the open round: microbatches recomputed because this node contradicted another. */
   readonly claims: Map<NodeId, number>;
   readonly resting: NodeId[]; // members about to lose their place
   readonly notices: { readonly node: NodeId; readonly notice: Notice }[]; // yet to be sent
-  /** Shares of pay below 1, by the last leave-one-in evaluation: audit/held_out/payload_trials.ts. */
+  /** Shares of pay below 1: audit/held_out/payload_trials.ts. */
   readonly qualities: Map<NodeId, number>;
   readonly trails: Map<NodeId, Trail>; // of payloads with a residual: merge/payloads/payload_trails.ts
   readonly unpaid: Set<NodeId>; // missed a deadline in the open round
@@ -170,13 +162,13 @@ export interface OrchestratorState {
   carriedRates: number;
   readonly reloads: Map<StageIndex, number>; // of all replicas of a diverged stage in the open round
   readonly scales: ScaleBook; // scales of results so far
-  readonly alarms: Alarm[]; // heap by atMs; stale ones are dropped when they ring
+  readonly alarms: Alarm[]; // heap by atMs
   assignments: number;
   round: number; // of the parameters in use
   roundFirstStep: number;
   step: number; // closed steps
   readonly interval: Interval; // steps of the open round, if they are measured
-  readonly lostProgress: Set<StageIndex>; // stages that have lost all of the open round's progress: merge/losses/lost_progress.ts
+  readonly lostProgress: Set<StageIndex>; // stages that have lost all of the open round's progress
   sources: RoundSources; // newest round whose parameters can be fetched
   /** Stages whose parameters could not be loaded: the shell is looking for them, or only replicas hold them. */
   readonly restoring: Map<StageIndex, "looking" | "held">;
@@ -192,10 +184,10 @@ export interface OrchestratorState {
   upload: UploadWork | null;
   good: GoodRound | null; // null: nothing evaluated yet
   readonly firstSteps: Map<number, number>; // by round, of rounds not yet evaluated
-  readonly firstLosses: Map<number, number>; // by round, for recent rounds: the training loss of the parameters it began with
-  poorest: StageIndex | null; // stage that lacked capacity at the end of the last round: rebalance.ts
-  retakeBecause: string | null; // an evaluation calls for a rollback: retake.ts
-  restartBecause: string | null; // a cheat's wires are in the open round: retake.ts
+  readonly firstLosses: Map<number, number>; // of recent rounds: the training loss of the parameters it began with
+  poorest: StageIndex | null; // lacked capacity at the end of the last round: members/rebalance.ts
+  retakeBecause: string | null; // an evaluation calls for a rollback
+  restartBecause: string | null; // a cheat's wires are in the open round
   restarts: Record<"minersLost" | "madeUpWires", number>; // of rounds since the last merge, by reason
   readonly losses: LossState;
   readonly audit: AuditWork;
@@ -209,7 +201,7 @@ export interface OpenOptions {
   readonly stages: readonly StageSpec[];
   readonly layersOfStages: readonly number[];
   readonly stageFloats: readonly number[];
-  /** From a checkpoint; without it the run begins at step 0 with initial parameters. */
+  /** Without it the run begins at step 0 with initial parameters. */
   readonly from?: { readonly step: number; readonly sources: RoundSources };
   readonly secret: Uint8Array; // 32 random bytes
   readonly nowMs: number;

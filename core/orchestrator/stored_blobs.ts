@@ -1,7 +1,6 @@
 /**
- * Which blobs of the store may be deleted. Content addressing lets different things be one blob (after the first round
- * the outer momentum is the averaged slice, byte for byte), so a blob is deleted only if nothing that stays has its
- * hash.
+ * Which blobs of the store may be deleted: only those whose hash nothing else has. Content addressing lets different
+ * things be one blob: after the first round the outer momentum is the averaged slice, byte for byte.
  */
 
 import type { BlobHash, BlobRef } from "../ids.ts";
@@ -11,7 +10,6 @@ import { blobsOfPath } from "./members/catch_up.ts";
 import type { UploadWork } from "./merge/merge_state.ts";
 import type { OrchestratorState } from "./state.ts";
 
-/** The vectors. */
 export function blobsOf(sources: readonly ParameterSource[]): BlobRef[] {
   return sources.flatMap((source) => {
     if (source.type === "initial") return [];
@@ -25,14 +23,12 @@ export const readableOf = (sources: readonly ParameterSource[]): BlobRef[] => [
   ...sources.flatMap((source) => source.type === "initial" ? [] : source.merge?.slices ?? []),
 ];
 
-/** The blobs that an upload and its merge add to the store. */
 export function uploadBlobs(upload: UploadWork | null): BlobHash[] {
   if (upload === null) return [];
   const vectors = upload.stages.flatMap(({ merged: { parameters, momentum } }) => [parameters, momentum ?? []].flat());
   return [...vectors.map(({ hash }) => hash), ...upload.payloads];
 }
 
-/** Hashes of all blobs that a round in use, a newcomer, an upload, a merge or an open audit may still need. */
 export function usedBlobs(state: OrchestratorState): Set<string> {
   const used = new Set<string>();
   const use = (refs: readonly BlobRef[]) => {
@@ -56,7 +52,6 @@ export function usedBlobs(state: OrchestratorState): Set<string> {
   return used;
 }
 
-/** Deletes blobs that are no longer needed. */
 export function deleteUnused(state: OrchestratorState, hashes: readonly BlobHash[]): OrchestratorEffect[] {
   if (hashes.length === 0) return [];
   const used = usedBlobs(state);

@@ -1,4 +1,4 @@
-/** Books an event: each kind goes to its module. The consequences are in advance.ts. */
+/** Books an event: each kind goes to its module. */
 
 import { unreachable } from "../assert.ts";
 import { onEndLaid } from "./audit/held_out/payload_trials.ts";

@@ -1,6 +1,6 @@
 /**
  * A node's message: checked against its role and its position in the run, then passed to its module. No message is
- * refused silently: one from a stranger, from the wrong role or at the wrong time is answered with `reject`.
+ * refused silently.
  */
 
 import { unreachable } from "../assert.ts";

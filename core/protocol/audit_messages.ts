@@ -1,38 +1,37 @@
 /**
- * What validators answer, and what they are told about pay and about the norm of a gradient that they repeated. Part of
- * the unions of message.ts, which has the requests; a change needs a new PROTOCOL_VERSION there.
+ * Answers of validators, and what they learn of pay and committed norms. message.ts has the requests and the version.
  */
 
 import type { Fault } from "../fault.ts";
 import type { NodeId } from "../ids.ts";
 import type { Forfeit } from "../score/work_score.ts";
 
-export const tasksOfPart = 8; // the most tasks of a gradient in one request
+export const tasksOfPart = 8; // most tasks of a gradient per request
 
 export interface Evaluated {
   readonly type: "evaluated";
   readonly request: number;
   readonly loss: number | null; // mean nats per token; null: not finite
   readonly tokens: number;
-  readonly signature: string; // of a statement (core/statements), like those below
+  readonly signature: string; // of a statement (core/statements), as below
 }
 
-/** A validator's result of repeating a task from the committed wires, with the round's parameters or opened ones. */
+/** The result of repeating a task from the committed wires. */
 export interface Replayed {
   readonly type: "replayed";
   readonly request: number;
   readonly innovationError: number; // ||y - y_ref|| / ||y_ref - y_lazy||
-  readonly equalShare: number; // share of output values that are equal to the last bit
-  readonly lossError: number | null; // turnaround: largest |loss - loss_ref| over the sequences
+  readonly equalShare: number; // of output values equal to the last bit
+  readonly lossError: number | null; // turnaround: largest |loss - loss_ref| of a sequence
   readonly signature: string;
 }
 
-/** Answers every part of a `repeatGradient`. */
+/** Answers each part of a `repeatGradient`. */
 export interface GradientRepeated {
   readonly type: "gradientRepeated";
   readonly request: number;
-  readonly squareSum: number | null; // of the plain sum over all the tasks; null: not the last part
-  readonly signature: string | null; // null: as above
+  readonly squareSum: number | null; // of the plain sum over all tasks; null: not the last part
+  readonly signature: string | null; // null: not the last part
 }
 
 export interface RequestFailed {
@@ -41,21 +40,21 @@ export interface RequestFailed {
   readonly fault: Fault;
 }
 
-/** The miner's committed norm of the gradient repeated last: for the validator's own verdict. */
+/** The committed norm, for the validator's own verdict. */
 export interface GradientClaimed {
   readonly type: "gradientClaimed";
-  readonly request: number; // the last part's
+  readonly request: number; // of the last part
   readonly claimed: number; // squared norm
-  readonly least: number; // squared norm below which differences are meaningless: core/score/gradient_verdict.ts
+  readonly least: number; // squared norm; smaller ones count as this (core/score/gradient_verdict.ts)
 }
 
-/** Miners' work in a merged round, in units (model/task_flops.ts), in parts for a large swarm. For validators. */
+/** Work in a merged round (model/task_flops.ts), in parts for a large swarm. */
 export interface WorkReport {
   readonly type: "workReport";
   readonly round: number;
   readonly miners: readonly NodeId[];
-  readonly units: readonly number[]; // one per miner
-  readonly expelled: readonly NodeId[]; // banned: they get nothing for earlier rounds either
-  readonly forfeits: readonly Forfeit[]; // of earlier rounds that have not vested
-  readonly isLast: boolean; // no other round follows
+  readonly units: readonly number[];
+  readonly expelled: readonly NodeId[]; // banned: no pay for earlier rounds either
+  readonly forfeits: readonly Forfeit[]; // of rounds that have not vested
+  readonly isLast: boolean; // no round follows
 }

@@ -1,17 +1,13 @@
 /**
- * The one shape of the three role machines (orchestrator, miner, validator).
- *
- * The same state, event and time give the same state and effects: no clock, no randomness, no await, no tensor inside.
- * Deadlines are state, not timers. Effects are performed by the role drivers in cli and come back as events.
+ * The one shape of the role machines: the same state, event and time give the same effects. No clock, randomness, await
+ * or tensor inside; the drivers in cli perform effects and answer with events.
  */
 
 export interface Machine<State, Event, Effect> {
-  /** The only place where state changes; never suspends, never throws for remote input. */
+  /** Changes the state; never throws for remote input. */
   step(state: State, event: Event, nowMs: number): Effect[];
-  /** The latest time to deliver `tick`; null if nothing is pending. */
+  /** When to deliver `tick` at the latest; null: nothing is pending. */
   nextDeadlineMs(state: State): number | null;
-  /**
-   * Stops the process if our own bookkeeping is wrong. Called after every step in tests, on every tick in production.
-   */
+  /** Runs after every step in tests, on every tick in production. */
   assertInvariants(state: State): void;
 }

@@ -1,37 +1,35 @@
-/**
- * Messages of a merge, both ways: part of the protocol of message.ts, whose PROTOCOL_VERSION covers them.
- */
+/** Messages of a merge, both ways; PROTOCOL_VERSION of message.ts covers them. */
 
 import type { Fault } from "../fault.ts";
 import type { BlobRef } from "../ids.ts";
 
-/** A part of a stage's parameter vector in a merge, in floats. */
+/** In floats of a stage's parameter vector. */
 export interface Slice {
   readonly offset: number;
   readonly size: number;
 }
 
-/** The pseudo-gradient's slices are in the blob store; their hashes are the commitment, unknown to others before. */
+/** The slices are in the blob store; their hashes are the commitment. */
 export interface PayloadCommitted {
   readonly type: "payloadCommitted";
   readonly round: number;
   readonly slices: readonly BlobRef[];
-  readonly payload: string; // hash over the slices' hashes
-  readonly head: string; // over its steps: core/statements/work_chain.ts
-  readonly signature: string; // like `stepSealed`'s
+  readonly payload: string; // hash over those of the slices
+  readonly head: string; // over its steps (core/statements/work_chain.ts)
+  readonly signature: string;
 }
 
 export interface SliceReduced {
   readonly type: "sliceReduced";
   readonly round: number;
-  readonly edition: number; // of the request this answers
+  readonly edition: number;
   readonly slice: number;
   readonly result: BlobRef;
 }
 
 export interface MergeApplied {
   readonly type: "mergeApplied";
-  readonly round: number; // that begins with these
+  readonly round: number; // the round that begins
   readonly parameters: BlobRef;
   readonly momentum: BlobRef | null;
 }
@@ -40,7 +38,6 @@ export interface ParametersUploaded extends Omit<MergeApplied, "type"> {
   readonly type: "parametersUploaded";
 }
 
-/** A phase of the merge failed at this node (missing blob, bad numbers). */
 export interface MergeFailed {
   readonly type: "mergeFailed";
   readonly round: number;
@@ -49,16 +46,16 @@ export interface MergeFailed {
 
 export interface StartMerge {
   readonly type: "startMerge";
-  readonly round: number; // the round that ends
+  readonly round: number; // the ending round
   readonly slices: readonly Slice[];
   readonly contributes: boolean;
 }
 
-/** The weighted mean of payloads, each multiplied with its scale first. */
+/** The weighted mean of payloads, each times its scale. */
 export interface ReduceSlice {
   readonly type: "reduceSlice";
   readonly round: number;
-  readonly edition: number; // increases when the round's payloads change; older requests are void
+  readonly edition: number; // grows when the round's payloads change; older requests are void
   readonly slice: number;
   readonly inputs: readonly WeightedPayload[];
 }
@@ -66,13 +63,13 @@ export interface ReduceSlice {
 export interface WeightedPayload {
   readonly payload: BlobRef;
   readonly weight: number;
-  readonly scale: number; // at most 1: shortens a payload much longer than its peers'
+  readonly scale: number; // at most 1: shortens a payload much longer than the others
 }
 
-/** Take the outer step with these averaged slices; without slices: return to the round's start. */
+/** The outer step with these averaged slices; without slices, back to the round's start. */
 export interface ApplyMerge {
   readonly type: "applyMerge";
-  readonly round: number; // the round that ends
+  readonly round: number; // the ending round
   readonly slices: readonly BlobRef[];
 }
 

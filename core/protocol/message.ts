@@ -1,11 +1,9 @@
 /**
- * Every message between a node (miner, validator) and the orchestrator, version PROTOCOL_VERSION of the protocol.
+ * Every message between a node (miner, validator) and the orchestrator. A changed shape or meaning needs a new
+ * PROTOCOL_VERSION. net/messages checks untrusted values.
  *
- * Owns: the two closed unions and each message's raw segments. Out of scope: bytes and checks of untrusted values
- * (net/messages), validators' answers (audit_messages.ts), a merge's messages (merge_messages.ts). A message with
- * tensors lists them only in its comment: segment i of the frame is the i-th listed one, and the receiver hashes what
- * it got. Bulk data travels as blobs over HTTP and is named here by BlobRef. A changed shape or meaning needs a new
- * PROTOCOL_VERSION.
+ * A message's comment lists its tensors: segment i of the frame is the i-th one, and the receiver hashes it. Bulk data
+ * travels over HTTP and is named by BlobRef.
  */
 
 import type {
@@ -37,72 +35,67 @@ export const PROTOCOL_VERSION = 21;
 
 export type Role = "miner" | "validator";
 
-/** A node that serves blobs at a base URL: requests to it are signed for `node`. */
+/** Serves blobs at `url`; requests are signed for `node`. */
 export interface Peer {
   readonly node: NodeId;
   readonly url: string;
-  /** The orchestrator's permission to copy the stage, presented to the peer; its shell writes it. */
+  /** Permission to copy the stage, written by the orchestrator's shell. */
   readonly pass: string | null;
 }
 
-/** A stage's parameters: generated from the run's seed, fetched by hash, or derived (stored_source.ts). */
 export type ParameterSource = InitialSource | StoredSource;
 
-/** The parameters of a task: a round's, or those that a miner opened (core/update/shown_change.ts). */
+/** A round's parameters, or those that a miner opened (core/update/shown_change.ts). */
 export type ReplaySource =
   | ParameterSource
   | { readonly type: "moved"; readonly from: ParameterSource; readonly change: BlobRef };
 
-// ------------------------------------------------------------------------------------------- node to orchestrator
-/** What a miner still holds of an assignment after its session was lost. */
+// node to orchestrator
+/** What a miner still has after its session was lost. */
 export interface Holding {
   readonly assignment: number;
-  readonly round: number; // whose parameters it began with
-  readonly step: number | null; // of the last header it applied that counted tasks; null: none since the assignment
-  readonly tasks: readonly TaskId[]; // whose gradients it has accumulated, in order
+  readonly round: number; // that it began with
+  readonly step: number | null; // last applied header that counted tasks; null: none since the assignment
+  readonly tasks: readonly TaskId[]; // accumulated gradients, in order
 }
 
-/** First message of a session. A node that rejoins states what it holds, and may keep it. */
+/** First message of a session. */
 export interface Join {
   readonly type: "join";
   readonly role: Role;
   readonly adapter: string; // for people
-  readonly previousStage: StageIndex | null; // whose optimizer state this node still has
+  readonly previousStage: StageIndex | null; // whose optimizer state it still has
   readonly holding: Holding | null;
-  readonly listens: string | null; // base URL where peers may fetch its parameters
+  readonly listens: string | null; // base URL for peers
 }
 
-/**
- * The parts of loading a stage, in this order: values are generated from the seed or fetched, then moved to the device.
- */
+/** In this order: generating from the seed, fetching, moving to the device. */
 export const loadingParts = ["making", "fetching", "placing"] as const;
 export type LoadingPart = typeof loadingParts[number];
 
-/** Progress of that part of the assignment. */
 export interface Loading {
   readonly type: "loading";
   readonly assignment: number;
   readonly part: LoadingPart;
-  readonly percent: number; // whole ones, 0 to 100
+  readonly percent: number; // whole, 0 to 100
 }
 
-/** The assigned stage is loaded and has been run once. */
+/** The stage is loaded and has been run once. */
 export interface Ready {
   readonly type: "ready";
   readonly assignment: number;
   readonly parameters: BlobRef;
-  readonly optimizer?: "empty"; // for trained parameters: its state was lost, or the node is new
+  readonly optimizer?: "empty"; // beside trained parameters: its state was lost, or the node is new
 }
 
-/** Segments: forward and backward: [output wire]; head's backward: none; turnaround: [gradient], none when K = 1. */
+/** Segments: forward, backward [output wire], none for the head's backward; turnaround [gradient], none when K = 1. */
 export interface TaskDone {
   readonly type: "taskDone";
   readonly task: TaskId;
-  readonly losses: readonly number[] | null; // turnaround: mean loss of each sequence, nats per token
+  readonly losses: readonly number[] | null; // turnaround: mean of each sequence, nats per token
   readonly computeMs: number;
 }
 
-/** The assigned stage could not be fetched or loaded. */
 export interface LoadFailed {
   readonly type: "loadFailed";
   readonly assignment: number;
@@ -115,28 +108,26 @@ export interface TaskFailed {
   readonly fault: Fault;
 }
 
-/** The gradient over exactly the tasks of `sealStep` is complete; squareSum is of the plain sum over tasks. */
+/** The gradient over exactly the tasks of `sealStep`; squareSum is of their plain sum. */
 export interface StepSealed {
   readonly type: "stepSealed";
   readonly step: number;
-  readonly request: number; // which `sealStep` of the step this answers
+  readonly request: number;
   readonly tasks: number;
   readonly gradientSquareSum: number;
-  readonly root: string; // over `delivered` of the request: core/statements/work_tree.ts
+  readonly root: string; // over `delivered` of the request (core/statements/work_tree.ts)
   readonly signature: string; // of a statement (core/statements)
 }
 
-/**
- * The parameters that `applyStep` asked for, which the step's tasks used, as their difference from the round's start.
- */
+/** The parameters that the step's tasks used, as their difference from the round's start. */
 export interface StateShown {
   readonly type: "stateShown";
   readonly round: number;
   readonly step: number;
-  readonly change: BlobRef; // in the blob store
+  readonly change: BlobRef;
 }
 
-/** The miner was asked to stop and asks whether it may go. It stays until the answer, unless that takes too long. */
+/** The miner stays until the answer, unless that takes too long. */
 export interface AskToLeave {
   readonly type: "askToLeave";
 }
@@ -167,31 +158,30 @@ export type NodeMessage =
   | AskToLeave
   | Leaving;
 
-// ------------------------------------------------------------------------------------------- orchestrator to node
+// orchestrator to node
 
-/** `isKept`: the node continues with what it holds; otherwise it drops that and waits for `assign`. */
+/** `isKept`: continue with what the node holds; otherwise drop it and wait for `assign`. */
 export interface Welcome {
   readonly type: "welcome";
   readonly config: RunConfig;
   readonly layersOfStages: readonly number[];
   readonly isKept: boolean;
-  readonly shows: readonly number[]; // steps of the open round, in case the header that asked for them was lost
+  readonly shows: readonly number[]; // steps of the open round to open, in case their header was lost
 }
 
-/**
- * Load this stage, from the named peers if any, otherwise from the orchestrator; answered by `ready`. The node drops
- * what it had.
- */
+/** Load this stage, from peers if any. What the node had is void. */
 export interface Assign {
   readonly type: "assign";
-  readonly assignment: number; // grows with every assignment of the run
+  readonly assignment: number; // grows within a run
   readonly stage: StageIndex;
   readonly round: number;
   readonly source: ParameterSource;
-  readonly peers: readonly Peer[]; // replicas that serve it
+  readonly peers: readonly Peer[]; // replicas of the stage
 }
 
-/** Segments: forward [input]; turnaround [input, targets]; backward [input, gradient]. Tokens and targets are u32 (B, T). */
+/**
+ * Segments, tokens and targets as u32 (B, T): forward [input]; turnaround [input, targets]; backward [input, gradient].
+ */
 export interface RunTask {
   readonly type: "runTask";
   readonly task: TaskId;
@@ -199,39 +189,36 @@ export interface RunTask {
   readonly stage: StageIndex;
   readonly direction: Direction;
   readonly step: number;
-  readonly trace?: string; // the lease's W3C traceparent, written by the orchestrator's shell; absent: not traced
+  readonly trace?: string; // W3C traceparent of the lease; absent: not traced
 }
 
-/** These leases are over; drop what has not begun. */
+/** The leases are over: drop what has not begun. */
 export interface CancelTasks {
   readonly type: "cancelTasks";
   readonly tasks: readonly TaskId[];
 }
 
-/** Bring the accumulated gradient to exactly these tasks (replaying from the log if need be) and answer `stepSealed`. */
+/** Bring the gradient to exactly these tasks, by repeating the log if need be. */
 export interface SealStep {
   readonly type: "sealStep";
   readonly round: number;
   readonly step: number;
-  readonly request: number; // increases with every request of the step
+  readonly request: number; // grows within a step
   readonly tasks: readonly TaskId[];
-  readonly delivered: readonly TaskId[]; // results to sign for, in this order
+  readonly delivered: readonly TaskId[]; // results to sign, in this order
 }
 
-/** The step header. `tasks` 0: none of this node's work counts; zero the gradient and take no step. */
+/** The step header. `tasks` 0: zero the gradient and take no step. */
 export interface ApplyStep {
   readonly type: "applyStep";
   readonly step: number;
   readonly tasks: number;
   readonly learningRate: number;
   readonly clipFactor: number;
-  readonly shows: boolean; // the miner is drawn: it opens its parameters as they are before the step, by `stateShown`
+  readonly shows: boolean; // open the parameters from before the step, by `stateShown`
 }
 
-/**
- * Answers `askToLeave`. `isNeeded`: the round ends with the open step, and its merge needs this miner's work of the
- * round.
- */
+/** `isNeeded`: the round ends with the open step, and its merge needs this miner. */
 export interface LeaveAnswered {
   readonly type: "leaveAnswered";
   readonly isNeeded: boolean;
@@ -242,11 +229,11 @@ export interface Evaluate {
   readonly type: "evaluate";
   readonly request: number;
   readonly round: number;
-  readonly sources: readonly ParameterSource[]; // one per stage
-  readonly isTrial: boolean; // a leave-one-in evaluation: one stage is as a payload leaves it
+  readonly sources: readonly ParameterSource[];
+  readonly isTrial: boolean; // a leave-one-in evaluation
 }
 
-/** Segments: [input, targets or gradient where the direction has one, claimed output where it has one]. */
+/** Segments: [input, targets or gradient if the direction has one, claimed output if any]. */
 export interface Replay {
   readonly type: "replay";
   readonly request: number;
@@ -260,20 +247,19 @@ export interface Replay {
 }
 
 /**
- * Add up the gradient of these tasks, which a miner committed for a step. It comes in parts, one after another: each is
- * answered before the next one is sent. The committed norm follows after the answer, in `gradientClaimed`. Segments:
- * [input, targets or gradient] of each task of the part.
+ * Add up the gradient of these tasks, which a miner committed. Each part is answered before the next is sent;
+ * `gradientClaimed` follows the last. Segments: [input, targets or gradient] of each task.
  */
 export interface RepeatGradient {
   readonly type: "repeatGradient";
-  readonly request: number; // every part has its own
+  readonly request: number; // differs per part
   readonly round: number;
   readonly step: number;
   readonly miner: NodeId;
-  readonly task: TaskId; // the first of all, which names the gradient
+  readonly task: TaskId; // first of all parts, names the gradient
   readonly stage: StageIndex;
   readonly direction: Direction;
-  readonly first: number; // tasks in the parts before; 0: begin with a gradient of zero
+  readonly first: number; // tasks in earlier parts; 0: begin with a gradient of zero
   readonly isLast: boolean;
   readonly source: ReplaySource;
 }

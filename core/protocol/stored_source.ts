@@ -1,6 +1,6 @@
 /**
- * Parameters of a stage: generated from the run's seed, or blobs in the orchestrator's store. A node with the previous
- * round's parameters need not fetch them: it applies the merge's slices and compares the hash.
+ * Where a stage's parameters come from. A node with the last round's parameters can apply the merge's slices instead of
+ * fetching.
  */
 
 import type { BlobRef } from "../ids.ts";
@@ -13,13 +13,13 @@ export interface StoredSource {
   readonly type: "blobs";
   readonly parameters: BlobRef;
   readonly momentum: BlobRef | null;
-  readonly merge?: LastMerge; // absent: fetch the parameters
+  readonly merge?: LastMerge;
 }
 
-/** The outer step that produced the parameters, if it has no momentum. */
+/** The outer step that made the parameters, if it has no momentum. */
 export interface LastMerge {
-  readonly from: string; // name of the parameters before: core/statements/statement.ts
-  readonly slices: readonly BlobRef[]; // few
+  readonly from: string; // previous parameters (core/statements/statement.ts)
+  readonly slices: readonly BlobRef[];
 }
 
-export const mostFollowed = 4; // slices that a source names: larger stages are fetched whole
+export const mostFollowed = 4; // slices that a source names; larger stages are fetched whole

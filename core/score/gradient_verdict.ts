@@ -1,36 +1,31 @@
 /**
- * What a recomputed gradient says about the squared norm that its miner committed.
+ * The verdict on a committed squared norm, by a recomputed gradient; the same for everyone who verifies the log.
  *
- * Owns the tolerance and the rule, the same for the orchestrator, validators and anyone who verifies the log. Out of
- * scope: what follows from a verdict (verdict.ts), recomputing a gradient.
- *
- * The wires of a gradient are given byte for byte, so only two things differ: the arithmetic of two devices, by 1e-5 of
- * the square at most, and the rounding of opened parameters, by 7e-4 at the largest learning rates that a run may have
- * (core/train/optimizer.ts). One percent is more than ten times that, and a lie of one percent moves everybody's step
- * by half as much. A gradient whose parts cancel out, which neighbours could cause, consists of rounding; so `least`,
- * far below the stage's usual square, replaces both squares if they are smaller.
+ * Honest squares differ by at most 1e-5 (arithmetic) and 7e-4 (rounding of opened parameters, at the largest learning
+ * rates: core/train/optimizer.ts). The tolerance is more than ten times that; a lie of one percent moves the step by
+ * half as much. Neighbours could make a gradient cancel out to mere rounding, so `least` replaces smaller squares.
  */
 
 import type { AuditedTask, GradientSquares, RefereedRepetition, Verdict } from "./verdict.ts";
 
 export const gradientTolerance = 0.01; // of the larger square
-export const mostSquareSum = 1e90; // no float32 gradient exceeds this: larger claims count as this
-export const leastShare = 1e-6; // of the stage's usual square: less counts as nothing
+export const mostSquareSum = 1e90; // beyond any float32 gradient; larger claims count as this
+export const leastShare = 1e-6; // of the stage's usual square; less counts as nothing
 
-/** The difference as a share of the larger square, 0 to 1. */
+/** Share of the larger square, 0 to 1. */
 export function gradientError({ claimed, found, least }: GradientSquares): number {
   const difference = Math.abs(claimed - found);
   return difference === 0 ? 0 : difference / Math.max(claimed, found, least);
 }
 
-/** Devices that differ in rounding are orders of magnitude below the tolerance, so all of an error is beyond it. */
+/** Rounding is orders of magnitude below the tolerance, so all of an error is beyond it. */
 export function gradientRepetition(squares: GradientSquares): RefereedRepetition {
   const error = gradientError(squares);
   const equalShare = squares.claimed === squares.found ? 1 : 0;
   return { innovationError: error, equalShare, lossError: null, beyondRounding: error, rounding: 0 };
 }
 
-/** `task`: the first one of the gradient. */
+/** `task`: the gradient's first. */
 export function judgeGradient({ round, miner, stage, task }: AuditedTask, squares: GradientSquares): Verdict {
   const { innovationError, equalShare } = gradientRepetition(squares);
   const passed = innovationError <= gradientTolerance;

@@ -1,29 +1,25 @@
 /**
- * The distance between a claimed output and a repeated one, relative to what the stage changed.
+ * The distance between a claimed output and a repeated one, relative to what the stage changed. Cosine similarity would
+ * accept a stage that does nothing, since a residual stream is mostly its input.
  *
- *     error = || claimed - repeated || / || repeated - lazy ||        lazy: the output of a stage that passes its input through
- *
+ *     error = || claimed - repeated || / || repeated - lazy ||        lazy: the output of a stage that does nothing
  *     rounding = || what the wire's format may move || / || repeated - lazy ||
- *     beyondRounding: the error of all rows but the worst, each value's difference less what the format may move it by, and at
- *         least the error less four times `rounding`, since few values of a coarse format move
+ *     beyondRounding: the error of all rows but the worst, each difference less what the format may move the value,
+ *         and at least the error less four times `rounding`, since few values of a coarse format move
  *
- * Rounding is the most that honest devices can differ by. It is below a tolerance unless a stage hardly changes its input,
- * which the sender of the input can cause; an error that it explains proves nothing. Without the second bound, codes of
- * four bits would explain any lie of less than a code in every value. One row is left out because a row's scale moves all of
- * its values, and opened parameters, off by 1e-5, moved the gradient of seven tokens in a million by 3 to 15 %. A lie in a
- * single row concerns a single token; what exceeds the stage's change in it still counts.
- *
- * A residual stream is mostly its input, so cosine similarity accepts a stage that does nothing; this measure does not. The
- * same kernels on the same kind of adapter give 0.
+ * Honest devices differ by `rounding` at most; an error that it explains proves nothing. The second bound stops
+ * four-bit codes from explaining every lie of less than a code. The worst row is left out, because a row's scale moves
+ * all its values: parameters off by 1e-5 moved seven tokens' gradients in a million by 3 to 15 %. What exceeds the
+ * stage's change in that row counts.
  */
 
 import { assert } from "../assert.ts";
 import type { WireRounding } from "../codec/codec.ts";
 
 export interface InnovationInput {
-  readonly claimed: Float32Array; // (rows, width), as the other two
+  readonly claimed: Float32Array; // all three (rows, width)
   readonly repeated: Float32Array;
-  readonly lazy: Float32Array | null; // null: input and output cannot be compared; zeros
+  readonly lazy: Float32Array | null; // null: zeros
   readonly width: number;
   readonly rounding: WireRounding; // of the wire's format
 }
@@ -31,20 +27,20 @@ export interface InnovationInput {
 export interface Innovation {
   readonly error: number;
   readonly equalShare: number; // of values equal to the last bit
-  readonly beyondRounding: number; // the part of the error that rounding cannot explain
-  readonly rounding: number; // the most that rounding explains
+  readonly beyondRounding: number; // the part that rounding cannot explain
+  readonly rounding: number;
 }
 
-const slack = 4; // times `rounding`: the margin of an honest device before an error is proof
+const slack = 4; // times `rounding`: an honest device's margin
 
-/** The error used when the repetition changes nothing: any difference counts as this. */
+/** If the repetition changes nothing, any difference counts as this. */
 export const worstError = 1e6;
 
 export function innovation({ claimed, repeated, lazy, width, rounding }: InnovationInput): Innovation {
   const { length } = repeated;
   assert(claimed.length === length && (lazy === null || lazy.length === length), "compared outputs have one length");
   let difference = 0, beyond = 0, movable = 0, change = 0, equal = 0; // sums of squares, and a count
-  const worst = { difference: 0, beyond: 0 }; // of a row
+  const worst = { difference: 0, beyond: 0 };
   for (let row = 0; row < length; row += width) {
     let largest = 0, ofRow = 0, beyondOfRow = 0, changeOfRow = 0;
     for (let i = row; i < row + width; i++) largest = Math.max(largest, Math.abs(repeated[i]!));

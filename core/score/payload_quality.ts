@@ -1,36 +1,29 @@
 /**
- * The value of a miner's payload by its effect on the held-out loss: a share of its pay.
+ * The value of a miner's payload, as a share of its pay: the fall of the held-out loss when its payload alone replaces
+ * one stage of the round's start (leave-one-in evaluation).
  *
- * A leave-one-in evaluation replaces one stage of a round's start by the result of one miner's payload and measures the
- * held-out loss. The gain is the fall of the loss. Only better training increases it, so it is compared with the gains
- * of the stage's other replicas without requiring an honest majority. It is the cheapest of the values that Shapley's
- * axioms average (cf. Ghorbani & Zou, arXiv 1904.02868). Statistics never ban.
+ * Only better training raises it, so it needs no honest majority. It is the cheapest value that Shapley's axioms
+ * average (cf. Ghorbani & Zou, arXiv 1904.02868). Statistics never ban.
  */
 
 import type { NodeId } from "../ids.ts";
 import { lowerMedian } from "../lower_median.ts";
 
-/**
- * Honest replicas reached at least 0.54 of the others' gain wherever gains were large enough to compare
- * (tests/lab/LOG.md).
- */
+/** Honest replicas reached 0.54 of the others' gain or more, where gains could be compared (tests/lab/LOG.md). */
 const fullShare = 1 / 4;
 
-/**
- * Of the pay, per round: a loss by chance is recovered after eight, and a miner that keeps gaining nothing is evaluated
- * again.
- */
+/** Share of the pay per round: bad luck is over after eight rounds, and a miner without gain is evaluated again. */
 export const shareRecovery = 1 / 8;
 
 /**
- * The least significant gain of the others, in nats, times the root of the evaluated tokens: 0.13 on 128 tokens, where
- * chance added up to 0.02 (tests/lab/LOG.md).
+ * Least significant gain of the others, in nats times the root of the evaluated tokens: 0.13 on 128 tokens, where
+ * chance added 0.02 (tests/lab/LOG.md).
  */
 const leastGain = 1.5;
 
 /**
- * Shares in [0, 1], in the order of `losses`: held-out losses with one miner's parameters each, Infinity if non-finite.
- * `base`: the loss without any of them; `tokens`: of which each is the mean. Null: no significant gain.
+ * Shares in [0, 1], in the order of `losses`: held-out, with one miner's parameters each, Infinity if non-finite.
+ * `base`: the loss without any. `tokens`: behind each mean. Null: no significant gain.
  */
 export function payloadQualities(
   { base, losses, tokens }: { base: number; losses: readonly number[]; tokens: number },
@@ -45,9 +38,8 @@ export function payloadQualities(
 }
 
 /**
- * Records the shares of miners whose payloads were just evaluated; a miner that is not in `qualities` is paid in full.
- * An inconclusive evaluation changes nothing, so that bad payloads do not regain full pay where they cannot be told
- * from good ones.
+ * Miners not in `qualities` are paid in full. An inconclusive evaluation changes nothing, so that bad payloads do not
+ * regain full pay.
  */
 export function noteQualities(
   qualities: Map<NodeId, number>,
@@ -61,7 +53,7 @@ export function noteQualities(
   }
 }
 
-/** Called when a round has been reported. */
+/** After each reported round. */
 export function recoverQualities(qualities: Map<NodeId, number>, recovery: number): void {
   for (const [miner, share] of [...qualities]) {
     if (share + recovery < 1) qualities.set(miner, share + recovery);

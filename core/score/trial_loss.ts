@@ -1,11 +1,8 @@
-/**
- * The loss that validators agree on for the same evaluated model: one rule for the orchestrator and for anyone who
- * verifies its log.
- */
+/** The loss that validators agree on for one model, for the orchestrator and whoever verifies its log. */
 
-const tolerance = 1e-4; // of the loss: gains are compared with each other, and adapters differ by far less
+const tolerance = 1e-4; // of the loss; adapters differ by far less
 
-/** The answer of two validators, or the only one; Infinity: non-finite output; null: they disagree. */
+/** The answer of two validators, or the only one; Infinity: non-finite; null: they disagree. */
 export function agreedOn(answers: readonly { readonly loss: number }[]): number | null {
   if (answers.length === 1) return answers[0]!.loss;
   for (const [i, a] of answers.entries()) {

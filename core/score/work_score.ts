@@ -1,13 +1,10 @@
 /**
- * Miners' scores: the sum of their credited work over the last rounds that have vested, minus what verdicts withhold.
+ * Scores: a miner's credited work in the last vested rounds, less what verdicts withhold. chain/duty makes weights of
+ * them.
  *
- * A round's work vests a few rounds later. Until then a ban takes it, and so does a forfeit: a drawn miner that leaves
- * or opens nothing cannot keep the pay (orchestrator/audit/forfeits.ts). A run's last report vests everything,
- * permanently, even if the run continues later. This is an escrow: a cheat must go unnoticed for `roundsUntilDue`
- * rounds before it earns anything.
- *
- * Owns the window, vesting, and the sum. Out of scope: how much a verdict withholds (verdict.ts). Pure; a validator
- * keeps one book, chain/duty turns its scores into weights.
+ * Work vests a few rounds later, so a cheat must go unnoticed for `roundsUntilDue` rounds. Until then a ban takes it,
+ * or the forfeit of a drawn miner that leaves or opens nothing (orchestrator/audit/forfeits.ts). A run's last report
+ * vests everything, for good.
  */
 
 import type { NodeId } from "../ids.ts";
@@ -19,10 +16,10 @@ export const roundsBooked = roundsInWindow + roundsUntilDue;
 
 export interface MinerScore {
   readonly miner: NodeId;
-  readonly score: number; // units of work, times the share that the verdicts leave
+  readonly score: number; // units, times the share that verdicts leave
 }
 
-/** A miner loses its unvested earnings from this round on. */
+/** Unvested earnings from this round on are lost. */
 export interface Forfeit {
   readonly miner: NodeId;
   readonly fromRound: number;
@@ -31,47 +28,44 @@ export interface Forfeit {
 export interface WorkReport {
   readonly round: number;
   readonly miners: readonly NodeId[];
-  readonly units: readonly number[]; // one a miner
-  readonly forfeits: readonly Forfeit[]; // of rounds before this one
-  readonly isLast: boolean; // no other follows
+  readonly units: readonly number[];
+  readonly forfeits: readonly Forfeit[];
+  readonly isLast: boolean; // no round follows
 }
 
-/** Each miner's work in a merged round, in units of model/task_flops.ts. */
+/** In units of model/task_flops.ts. */
 export interface RoundReport {
   readonly round: number;
   readonly units: Map<NodeId, number>;
-  readonly isLast: boolean; // it ended the run, which may have continued since
+  readonly isLast: boolean; // it ended the run, which may have continued
 }
 
 export interface WorkBook {
-  readonly rounds: Map<number, Map<NodeId, number>>; // units by round and miner
-  readonly withheld: Map<NodeId, Withheld>; // from miners whose pay is cut
+  readonly rounds: Map<number, Map<NodeId, number>>;
+  readonly withheld: Map<NodeId, Withheld>;
   newestRound: number; // -1: none
-  endedRound: number; // of the newest last report, which has no work itself; -1: none
+  endedRound: number; // of the newest last report; -1: none
 }
 
 interface Withheld {
-  readonly round: number; // newest one with a verdict against the miner
-  readonly share: number; // of its pay that the miner keeps: the smallest left by any verdict
+  readonly round: number; // newest with a verdict against the miner
+  readonly share: number; // smallest that a verdict leaves
 }
 
 export function openWorkBook(): WorkBook {
   return { rounds: new Map(), withheld: new Map(), newestRound: -1, endedRound: -1 };
 }
 
-/**
- * The first round that has not vested once the newest has been reported, and so can be forfeited with the next report.
- */
+/** The first round that the next report can still forfeit. */
 export const firstNotDue = (book: Pick<WorkBook, "newestRound" | "endedRound">): number =>
   Math.max(0, lastDueOf(book) + 1);
 
 const lastDueOf = ({ newestRound, endedRound }: Pick<WorkBook, "newestRound" | "endedRound">): number =>
   Math.max(endedRound, newestRound - roundsUntilDue);
 
-/** Whether any round's work has vested. */
 export const isAnyDue = (book: WorkBook): boolean => [...book.rounds.keys()].some((round) => round <= lastDueOf(book));
 
-/** Books a report, or a part of one, replacing what is booked, so a report may arrive twice. */
+/** Replaces what is booked, so a report may arrive twice, or in parts. */
 export function bookWork(book: WorkBook, { round, miners, units, forfeits, isLast }: WorkReport): void {
   if (round <= book.newestRound - roundsBooked) return;
   const first = firstNotDue(book);
@@ -88,7 +82,6 @@ export function bookWork(book: WorkBook, { round, miners, units, forfeits, isLas
   forgetOld(book);
 }
 
-/** Books a verdict's share of a miner's pay; `score` 1 changes nothing. */
 export function bookVerdict(
   { withheld }: WorkBook,
   { miner, round, score }: Pick<Verdict, "miner" | "round" | "score">,
@@ -104,10 +97,7 @@ function forgetOld(book: WorkBook): void {
   for (const [miner, { round }] of book.withheld) if (round <= oldest) book.withheld.delete(miner);
 }
 
-/**
- * Of every miner with booked work, vested or not, in order of address. A round without work, as at a run's end, takes
- * no slot.
- */
+/** Includes miners without vested work, in order of address. A round without work takes no slot. */
 export function scoresOf(book: WorkBook): MinerScore[] {
   const { rounds, withheld } = book;
   const lastDue = lastDueOf(book);
@@ -122,6 +112,5 @@ export function scoresOf(book: WorkBook): MinerScore[] {
     .map(([miner, units]) => ({ miner, score: units * (withheld.get(miner)?.share ?? 1) }));
 }
 
-/** Miners whose pay is withheld entirely. */
 export const unpaidOf = ({ withheld }: WorkBook): number =>
   [...withheld.values()].filter(({ share }) => share === 0).length;

@@ -1,7 +1,6 @@
 /**
- * How a run's settings may change during the run; the table in knobs.ts says which ones may.
- *
- * A change takes effect when the orchestrator starts again, as one event, so that a replay of its journal includes it.
+ * How settings may change during a run. A change is one event at the orchestrator's start, so that a replay of its
+ * journal includes it.
  */
 
 import { assert } from "../assert.ts";
@@ -18,7 +17,6 @@ export interface SettingChange {
 
 export const mayChange = (path: KnobPath): boolean => knobAt(path).mayChange === true;
 
-/** In the order of the table. */
 export function changesBetween(from: RunConfig, to: RunConfig): SettingChange[] {
   return knobPaths.flatMap((path) => {
     const change = { path, from: valueAt(from, path), to: valueAt(to, path) };
@@ -26,16 +24,12 @@ export function changesBetween(from: RunConfig, to: RunConfig): SettingChange[] 
   });
 }
 
-/**
- * The settings that must not change, without those the configuration omits: they distinguish one run's journal from
- * another's.
- */
+/** What distinguishes the journals of two runs, without settings that the configuration omits. */
 export function lastingSettings(config: RunConfig): readonly (readonly [KnobPath, KnobValue])[] {
   return knobPaths.filter((path) => !mayChange(path)).map((path) => [path, valueAt(config, path)] as const)
     .filter(([path, value]) => value !== omittedValue(path));
 }
 
-/** Accepts only settings that may change. */
 export function withChanges(config: RunConfig, changes: readonly SettingChange[]): RunConfig {
   const values = new Map(knobPaths.map((path) => [path, valueAt(config, path)]));
   for (const { path, to } of changes) {

@@ -1,10 +1,6 @@
 /**
- * Builds a whole configuration from a size and the given values.
- *
- * Order: constant defaults, the size's preset, given values, then the derivations below for values not given. A
- * derivation reads values of the same configuration, so `--steps 5` also shortens warm-up and round. Invariant: a
- * derived value obeys its knob's limits. Out of scope: checks; given values are checked one by one before (parse.ts)
- * and together afterwards (rules.ts).
+ * Builds a configuration: defaults, the size's preset, given values, then derivations for values not given. A
+ * derivation reads the same configuration, so `--steps 5` also shortens warm-up and round.
  */
 
 import { assert } from "../assert.ts";
@@ -43,9 +39,9 @@ export function deriveConfig(input: DeriveInput): RunConfig {
 
 type Derivation = (config: RunConfig, input: DeriveInput) => number;
 
-/** In order: a later one may read an earlier one's result. */
+/** In order: later ones read earlier results. */
 const derivations: readonly (readonly [KnobPath, Derivation])[] = [
-  ["model.layers", ({ model, pipeline }) => Math.max(model.layers, pipeline.stages)], // every stage needs one
+  ["model.layers", ({ model, pipeline }) => Math.max(model.layers, pipeline.stages)], // one per stage
   ["train.stepsPerRound", ({ train, deterministic }) => {
     const steps = deterministic && isMeasured(train) ? repeatableRound : train.stepsPerRound;
     return Math.min(steps, train.steps);
@@ -82,25 +78,24 @@ const derivations: readonly (readonly [KnobPath, Derivation])[] = [
 ];
 
 /**
- * Side embeddings and bits of gradients belong to the size's wires. There are no side embeddings where whole streams
- * cross, or no wire does, and none if only the wire's width is given: in files of older versions it always is, for a
- * wire without them.
+ * Side embeddings and gradient bits belong to the size's wires: none where whole streams cross, or if only the wire's
+ * width is given, as in all older files.
  */
 function hasUsualWires(config: RunConfig, given: DeriveInput["given"]): boolean {
   const isNarrow = wiresOfRun(config).some(({ width }) => width < config.model.width);
   return isNarrow && !given.has("pipeline.bottleneckWidth");
 }
 
-/** A residual retains most of what a round learned and acts as momentum, so an outer momentum would count twice. */
+/** A residual acts as momentum, so an outer momentum would count twice. */
 const keepsResidual = (config: RunConfig): boolean => payloadCodecOf(config).keepsResidual;
 
-/** Sizes with few rounds, which average plainly, use twice the step (tests/lab/LOG.md); others use SparseLoCo's. */
+/** Sizes that average plainly use twice the step (tests/lab/LOG.md), others SparseLoCo's. */
 const residualRate = ({ outer }: RunConfig, size: SizeName): number =>
   presets[size]["outer.momentum"] === 0 && outer.momentum === 0 ? 2 : 1;
 
-const stepsPerEvaluation = 4; // a run of short steps must not wait for the size's usual evaluation
-const repeatableRound = 10; // steps: a measured round would depend on the machine's load
-/** Merges of a short run whose rounds are measured: 60 steps of `tiny` end 0.4 % above 15 merges with 8 of them, 1.1 % with 4. */
+const stepsPerEvaluation = 4; // limits evaluations where steps are short
+const repeatableRound = 10; // steps; a measured round depends on the machine's load
+/** A short measured run: 60 steps of `tiny` end 0.4 % above the loss of 15 merges with 8, and 1.1 % with 4. */
 const leastMerges = 8;
 const mebi = 2 ** 20;
 const roundUp = (bytes: number) => Math.ceil(bytes / mebi) * mebi;
@@ -111,7 +106,7 @@ function withinLimits(path: KnobPath, value: number): number {
   return Math.min(Math.max(value, knob.min), knob.max);
 }
 
-/** The largest frame of a run: a replay carries a backward's input, its gradient and the result, or tokens instead. */
+/** A replay carries a backward's input, gradient and result, or tokens instead. */
 export function neededFrameBytes(config: RunConfig): number {
   const tokenBytes = 4;
   const { contextLength } = config.model;
@@ -122,16 +117,13 @@ export function neededFrameBytes(config: RunConfig): number {
   return config.limits.headerBytes + Math.max(task, evaluation);
 }
 
-/** The value of a setting that a configuration omits; null if it is required. */
+/** Null if the setting is required. */
 export function omittedValue(path: KnobPath): KnobValue | null {
   const knob = knobAt(path);
   return knob.omitsDefault === true && knob.default !== derived ? knob.default : null;
 }
 
-/**
- * Converts flat values to nested ones. `values` has every knob path that cannot be left out, each of its knob's type,
- * so the result is a `RunConfig`.
- */
+/** `values` has every path that cannot be left out, each of its knob's type. */
 export function assembleConfig(values: ReadonlyMap<KnobPath, KnobValue>): RunConfig {
   const config: Record<string, KnobValue | Record<string, KnobValue>> = {};
   for (const path of knobPaths) {
@@ -142,7 +134,7 @@ export function assembleConfig(values: ReadonlyMap<KnobPath, KnobValue>): RunCon
   return config as unknown as RunConfig;
 }
 
-/** Omits a value equal to the default. */
+/** Omits a default. */
 function setValue(config: object, path: KnobPath, value: KnobValue): void {
   const target = config as Record<string, KnobValue | Record<string, KnobValue>>;
   const [group = "", key] = path.split(".");

@@ -1,8 +1,4 @@
-/**
- * The whole configuration for people: a TOML file in which every line names the source of its value.
- *
- * Invariant: read back as a file, the lines give the same configuration.
- */
+/** The configuration as a TOML file that can be read back, each line with the source of its value. */
 
 import type { RunConfig } from "../config/config.ts";
 import { valueAt } from "./derive.ts";
@@ -12,7 +8,7 @@ import { isSizedPath, presets, type SizeName } from "../config/size.ts";
 
 const commentColumn = 36;
 
-/** `origins`: where each value comes from, in words or as an `Origin`. */
+/** `origins`: in words or as an `Origin`. */
 export function describeConfig(config: RunConfig, origins: Readonly<Record<KnobPath, string>>): string[] {
   const lines: string[] = [];
   let table = "";
@@ -26,13 +22,12 @@ export function describeConfig(config: RunConfig, origins: Readonly<Record<KnobP
   return lines;
 }
 
-/** For a value that the size would set: other given settings may decide it (derive.ts). */
+/** Other settings may decide a value that the size would set (derive.ts). */
 export function originOfSized(config: RunConfig, path: KnobPath): string {
   const isPreset = isSizedPath(path) && presets[config.size as SizeName][path] === valueAt(config, path);
   return isPreset ? `size ${config.size}` : "other settings";
 }
 
-/** One line of the file. */
 export function describeSetting(config: RunConfig, { path, origin }: { path: KnobPath; origin: string }): string {
   const key = path.slice(path.indexOf(".") + 1);
   const { unit, doc } = knobAt(path);

@@ -1,9 +1,7 @@
 /**
- * Parses untrusted objects into a configuration: a TOML file with flags on top, or the configuration in `welcome`.
- *
- * Owns the order of precedence (flag over file over size over default) and the text of every problem. All problems are
- * collected, one per wrong field; nothing here throws, whatever the object is. Unknown keys are refused: a typo must
- * not train a model with a default.
+ * Parses untrusted objects into a configuration: a TOML file with flags on top, or the one in `welcome`. A flag
+ * precedes file, size and default. Nothing throws. Unknown keys are refused, because a typo must not train a model with
+ * a default.
  */
 
 import { type Parsed, parsed, refused } from "../fault.ts";
@@ -21,20 +19,20 @@ export type Origins = Readonly<Record<KnobPath, Origin>>;
 export interface Problem {
   readonly path: string;
   readonly text: string;
-  readonly origin: Origin; // a file has lines to point at, flags have none
+  readonly origin: Origin;
 }
 
 export interface ResolveInput {
-  readonly size?: string; // of the flag `--size`
-  readonly file?: unknown; // a parsed TOML file
-  readonly overrides?: Readonly<Record<string, unknown>>; // from flags, by path
+  readonly size?: string;
+  readonly file?: unknown; // parsed TOML
+  readonly overrides?: Readonly<Record<string, unknown>>; // flags, by path
 }
 
 export type ResolvedConfig =
   | { readonly ok: true; readonly config: RunConfig; readonly origins: Origins }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** The settings given, each valid by itself; a flag takes precedence over the file. */
+/** Each setting is valid by itself. */
 export interface GivenSettings {
   readonly values: ReadonlyMap<KnobPath, KnobValue>;
   readonly origins: Origins;
@@ -43,7 +41,7 @@ export interface GivenSettings {
 
 export function readGiven({ size, file = {}, overrides = {} }: ResolveInput): GivenSettings {
   const flags = Object.entries(size === undefined ? overrides : { size, ...overrides });
-  const sources = [["file", readTable(file)], ["flag", readSettings(flags)]] as const; // later ones win
+  const sources = [["file", readTable(file)], ["flag", readSettings(flags)]] as const;
   const problems: Problem[] = [];
   const values = new Map<KnobPath, KnobValue>();
   const origins = Object.fromEntries(knobPaths.map((path) => [path, originOf(path)])) as Record<KnobPath, Origin>;
@@ -63,7 +61,7 @@ export function resolveConfig(input: ResolveInput): ResolvedConfig {
   return problems.length === 0 ? checkRules({ config, origins }) : { ok: false, problems };
 }
 
-/** Rules between knobs; each knob is checked first, because these rules would only repeat its problem. */
+/** Only for valid knobs, since these rules would repeat their problems. */
 export function checkRules({ config, origins }: { config: RunConfig; origins: Origins }): ResolvedConfig {
   const problems = brokenRules(config).map((broken) => blame(broken, origins));
   return problems.length === 0 ? { ok: true, config, origins } : { ok: false, problems };
@@ -77,13 +75,13 @@ function originOf(path: KnobPath): Origin {
   return isSizedPath(path) || knobAt(path).default === derived ? "size" : "default";
 }
 
-/** Names the field that a person set, if it takes part in the broken rule. */
+/** Names a field that a person set, if there is one. */
 function blame({ fields, text }: BrokenRule, origins: Origins): Problem {
   const path = fields.find((field) => origins[field] === "flag" || origins[field] === "file") ?? fields[0];
   return { path, text, origin: origins[path] };
 }
 
-/** A configuration from another node: every field must be valid and known, and present unless it may be omitted. */
+/** From another node: every field must be valid, known, and present unless it may be omitted. */
 export function parseRunConfig(foreign: unknown): Parsed<RunConfig> {
   const { settings, complaints } = readTable(foreign);
   const missing = knobPaths.filter((path) => !settings.has(path) && omittedValue(path) === null)
@@ -100,13 +98,12 @@ interface Complaint {
   readonly text: string;
 }
 
-/** The valid settings of an object, and its problems. */
 interface Reading {
   readonly settings: Map<KnobPath, KnobValue>;
   readonly complaints: readonly Complaint[];
 }
 
-const maxComplaints = 20; // for one object, so that many mistakes do not make the answer long
+const maxComplaints = 20; // per object
 
 function readTable(foreign: unknown): Reading {
   if (!isTable(foreign)) {
@@ -118,7 +115,7 @@ function readTable(foreign: unknown): Reading {
     if (knobGroups.includes(key) && isTable(value)) {
       for (const [inner, leaf] of Object.entries(value)) entries.push([`${key}.${inner}`, leaf]);
     } else {
-      entries.push([key.includes(".") ? JSON.stringify(key) : key, value]); // "train.steps" in quotes is not a table and a key
+      entries.push([key.includes(".") ? JSON.stringify(key) : key, value]); // quoted "train.steps" is not a table
     }
   }
   return readSettings(entries);
@@ -160,7 +157,7 @@ function hintFor(path: string): string {
   return `[${group}] has ${siblings.join(", ")}`;
 }
 
-const fileTables = [...knobGroups, "hub"]; // [hub]: how the orchestrator is started; read by the command line, not here
+const fileTables = [...knobGroups, "hub"]; // read by the command line
 
 function hintForTable(name: string): string {
   const near = name.includes(".") ? null : didYouMean(name, fileTables);
@@ -173,9 +170,7 @@ function isTable(value: unknown): value is Record<string, unknown> {
   return prototype === null || prototype === Object.prototype;
 }
 
-/**
- * A flag's text converted to its knob's type; text that cannot be converted stays text, for `resolveConfig` to refuse.
- */
+/** Text that cannot be converted stays text, for `resolveConfig` to refuse. */
 export function valueFromText({ path, text }: { path: string; text: string }): KnobValue {
   if (!isKnobPath(path)) return text;
   const { kind } = knobAt(path);

@@ -1,7 +1,5 @@
 /**
- * Rules between knobs, which no knob can check alone. Run after every value is known and obeys its own limits.
- *
- * Invariant: a configuration without broken rules can be split, laid out and framed without an assertion failing.
+ * Rules between knobs. A configuration that breaks none can be split, laid out and framed without a failed assertion.
  */
 
 import type { RunConfig } from "../config/config.ts";
@@ -17,8 +15,8 @@ import { knobs } from "../config/knobs.ts";
 import { isMeasured } from "../config/round_length.ts";
 
 export interface BrokenRule {
-  readonly fields: readonly [KnobPath, ...KnobPath[]]; // any of them may be the wrong one
-  readonly text: string; // a sentence without the values
+  readonly fields: readonly [KnobPath, ...KnobPath[]]; // any may be wrong
+  readonly text: string; // without the values
 }
 
 interface Rule {
@@ -27,7 +25,7 @@ interface Rule {
   holds(config: RunConfig): boolean;
 }
 
-const mostAdamStep = 24; // 0.9 and 0.9999 give 23; payloads are judged by what the optimizer can do
+const mostAdamStep = 24; // 0.9 and 0.9999 give 23; payloads are judged by this bound
 
 const shapeRules: readonly Rule[] = [
   {
@@ -106,7 +104,7 @@ function rateProblem(config: RunConfig): string {
     `off by up to ${percent(beyond.error)}, too near the ${percent(gradientTolerance)} that proves a lie`;
 }
 
-/** These compute with the model's shape, so they run only if it is valid. */
+/** They compute with the model's shape, so it must be valid. */
 const limitRules: readonly Rule[] = [
   {
     fields: ["limits.frameBytes", "train.sequencesPerMicrobatch", "model.contextLength", "validate.heldOutSequences"],

@@ -1,4 +1,4 @@
-/** Defaults for samples of the model's text, where the configuration omits them. */
+/** Defaults of samples. */
 
 import type { RunConfig, SampleConfig } from "../config/config.ts";
 import { samplingDefaults } from "../config/knobs.ts";

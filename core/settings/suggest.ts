@@ -1,11 +1,6 @@
-/**
- * "Did you mean …?": the known path nearest to an unknown one.
- *
- * A path is near if few letters differ, or if only the table is wrong or missing. Cost is bounded whatever the length
- * of the unknown path.
- */
+/** "Did you mean …?": the known path with few other letters, or with another table. Cost is bounded. */
 
-const longestPath = 64; // characters that are compared
+const longestPath = 64;
 
 export function didYouMean<T extends string>(unknown: string, known: readonly T[]): T | null {
   const wanted = unknown.slice(0, longestPath).toLowerCase();
@@ -13,7 +8,7 @@ export function didYouMean<T extends string>(unknown: string, known: readonly T[
   let best: { path: T; distance: number } | null = null;
   for (const path of known) {
     const candidate = path.toLowerCase();
-    const otherTable = editDistance(lastPart(wanted), lastPart(candidate)) + 0.5; // worse than the same in the right table
+    const otherTable = editDistance(lastPart(wanted), lastPart(candidate)) + 0.5; // the right table is better
     const distance = Math.min(editDistance(wanted, candidate), otherTable);
     if (distance <= allowed + 0.5 && (best === null || distance < best.distance)) best = { path, distance };
   }
@@ -24,7 +19,7 @@ function lastPart(path: string): string {
   return path.slice(path.lastIndexOf(".") + 1);
 }
 
-/** Letters to insert, delete, replace or swap with their neighbour (optimal string alignment), one row at a time. */
+/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
 export function editDistance(a: string, b: string): number {
   let beforeAbove: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);

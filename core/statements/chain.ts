@@ -1,8 +1,4 @@
-/**
- * A microbatch's chain of tasks: forwards through K stages, the tail's turnaround, backwards to the head.
- *
- * Owns the order of its 2K - 1 positions and nothing else.
- */
+/** A microbatch's chain of 2K - 1 tasks: forwards through K stages, the tail's turnaround, backwards to the head. */
 
 import { assert } from "../assert.ts";
 import { type Direction, type StageIndex, stageIndex } from "../ids.ts";
@@ -14,13 +10,12 @@ export interface ChainLink {
 
 export const chainLength = (stages: number): number => 2 * stages - 1;
 
-/** Position of a (stage, direction), from 0. */
+/** Counted from 0. */
 export function chainPosition(stages: number, item: { stage: number; direction: Direction }): number {
   if (item.direction === "backward") return 2 * stages - 2 - item.stage;
   return item.stage;
 }
 
-/** The task at a position. */
 export function chainLink(stages: number, position: number): ChainLink {
   assert(position >= 0 && position < chainLength(stages), "the chain has this position");
   return {

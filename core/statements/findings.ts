@@ -1,13 +1,9 @@
-/**
- * The statement in a message that needs a signature. The sender signs it and the orchestrator checks it, each from its
- * own knowledge of the subject.
- */
+/** The statement in a message that needs a signature, from what sender and orchestrator each know of its subject. */
 
 import type { NodeId, TaskId } from "../ids.ts";
 import type { NodeMessage } from "../protocol/message.ts";
 import type { Statement } from "./statement.ts";
 
-/** The subject of a message that needs a signature. */
 export type Subject =
   | {
     readonly type: "task";
@@ -29,7 +25,7 @@ export type Subject =
   | { readonly type: "step"; readonly round: number; readonly previous: string }
   | { readonly type: "round" };
 
-/** Null: the message does not answer that. */
+/** Null: the message does not answer the subject. */
 export function statementOf(subject: Subject, message: NodeMessage): Statement | null {
   switch (subject.type) {
     case "task": {

@@ -1,78 +1,72 @@
 /**
- * What members sign with their hotkeys: validators' findings and miners' commitments, as canonical text.
+ * What members sign with their hotkeys: findings of validators, commitments of miners.
  *
- * Owns the closed union and its text, which binds the run. A signature says nothing about any other run, round or task.
- * The text is JSON of a fixed list of values, so equal statements have equal bytes on every machine. A published form
- * never changes: signed logs outlive the protocol's version. Out of scope: keys and signatures, which the shell adds
- * (cli/node) and checks (cli/orchestrator, cli/observe/ledger).
+ * The text is JSON of a fixed list of values and binds run, round and task, so equal statements have equal bytes. A
+ * published form never changes: signed logs outlive the protocol's version.
  */
 
 import type { BlobRef, Direction, NodeId, StageIndex, TaskId } from "../ids.ts";
 import type { ReplaySource } from "../protocol/message.ts";
 import { sha256 } from "../sha256.ts";
 
-/** A validator repeated a task. */
 export interface TaskFinding {
   readonly type: "task";
   readonly round: number;
   readonly miner: NodeId;
   readonly task: TaskId;
-  readonly work: string; // hash of the task's data: workHash
-  readonly parameters: string; // that the validator repeated the task with: sourceName
+  readonly work: string; // workHash
+  readonly parameters: string; // sourceName
   readonly innovationError: number;
   readonly equalShare: number;
   readonly lossError: number | null;
 }
 
-/** A validator added up the gradient of a miner's step. */
 export interface GradientFinding {
   readonly type: "gradient";
   readonly round: number;
   readonly step: number;
   readonly miner: NodeId;
-  readonly task: TaskId; // the first one
+  readonly task: TaskId; // the gradient's first
   readonly parameters: string;
   readonly squareSum: number;
 }
 
-/** A validator evaluated held-out text. */
 export interface ModelFinding {
   readonly type: "model";
   readonly round: number;
-  readonly parameters: readonly string[]; // of every stage
+  readonly parameters: readonly string[];
   readonly loss: number | null; // null: not finite
   readonly tokens: number;
 }
 
-/** A miner commits its gradient of a step, and with it what it delivered in the step. */
+/** Commits a gradient and the results of its step. */
 export interface StepReceipt {
   readonly type: "step";
   readonly round: number;
   readonly step: number;
-  readonly previous: string; // head of the chain over its earlier steps: work_chain.ts
-  readonly root: string; // over what it delivered: work_tree.ts
-  readonly tasks: number; // whose gradients it summed
-  readonly squareSum: number; // of that gradient
+  readonly previous: string; // head of the chain over earlier steps (work_chain.ts)
+  readonly root: string; // over its results (work_tree.ts)
+  readonly tasks: number; // summed gradients
+  readonly squareSum: number; // of their sum
 }
 
-/** A miner commits its payload, and with it all the steps that went into it. */
+/** Commits a payload and all steps in it. */
 export interface RoundCommitment {
   readonly type: "round";
   readonly round: number;
-  readonly head: string; // of the chain over its steps
-  readonly payload: string; // hash over its slices, made by the shells
+  readonly head: string; // of that chain
+  readonly payload: string; // over its slices, by the shell
 }
 
 export type Statement = TaskFinding | GradientFinding | ModelFinding | StepReceipt | RoundCommitment;
 
-/** A statement, and its claimed signer. */
 export interface SignedStatement {
   readonly signer: NodeId;
   readonly statement: Statement;
   readonly signature: string; // 128 hexadecimal digits
 }
 
-/** In the signature field of a message before the sender's shell signs it. */
+/** Stands for a signature until the sender's shell signs. */
 export const unsigned = "";
 
 export function statementText(run: string, statement: Statement): string {
@@ -104,22 +98,22 @@ function valuesOf(statement: Statement): readonly unknown[] {
   }
 }
 
-/** The content of parameters by name. */
+/** Names parameters by content. */
 export function sourceName(source: ReplaySource): string {
   if (source.type === "moved") return `${sourceName(source.from)} ${source.change.hash}`;
   return source.type === "initial" ? "initial" : source.parameters.hash;
 }
 
-/** A task's inputs and output, except for data that anyone can derive. */
+/** Inputs and output, without data that anyone can derive. */
 export interface DoneWork {
   readonly task: TaskId;
   readonly input: string | null; // hash; null: token ids
-  readonly gradient: string | null; // null: targets, or none
+  readonly gradient: string | null; // null: none
   readonly output: string | null; // null: none
   readonly losses: readonly number[] | null;
 }
 
-/** Token ids and targets follow from the microbatch, so their hashes are left out. */
+/** Token ids and targets follow from the microbatch, so they have no hashes. */
 export function doneWork(
   { task, stage, direction, losses }: {
     task: TaskId;

@@ -1,18 +1,18 @@
 /**
- * A hash tree over a miner's results in a step: the root commits to every result, and a path proves that one is in it.
+ * A hash tree over a miner's results in a step; a path proves that a result is in it.
  *
- * Leaves are hashes of the work (workHash), in the order of the orchestrator's request. A node is the hash of up to
- * sixteen children: that takes a third of the hashing of a binary tree, and paths are only written for the few wrong
- * results. A leaf's text begins with a bracket and a node's with a word, so neither passes as the other.
+ * Leaves (workHash) are in the order of the orchestrator's request. A node has up to sixteen children, a third of a
+ * binary tree's hashing; paths are written only for the few wrong results. A leaf's text begins with a bracket, a
+ * node's with a word, so neither passes as the other.
  */
 
 import { sha256 } from "../sha256.ts";
 
-/** From a leaf to the root: the children of each node, with the known one left empty. */
+/** From leaf to root: each node's children, the known one empty. */
 export type WorkPath = readonly (readonly string[])[];
 
-const children = 16; // of a node
-const noWork = "0".repeat(64); // root over nothing
+const children = 16;
+const noWork = "0".repeat(64);
 
 const nodeHash = (hashes: readonly string[]): string => sha256(`node ${hashes.join(" ")}`);
 
@@ -39,7 +39,7 @@ export function pathOf(leaves: readonly string[], index: number): WorkPath {
   return path;
 }
 
-/** The root that the path leads to; null: invalid, because one of its nodes does not have exactly one empty child. */
+/** Null: a node does not have exactly one empty child. */
 export function rootFrom(leaf: string, path: WorkPath): string | null {
   let known = leaf;
   for (const node of path) {

@@ -1,8 +1,6 @@
 /**
- * Text to token ids and back.
- *
- * Owns: a cache of encoded words, bounded. Invariants: `decode(encode(text)) === text` for well-formed text; ids equal those
- * of Hugging Face's tokenizers for the same `tokenizer.json`.
+ * Text to token ids and back: the ids of Hugging Face's tokenizers for the same `tokenizer.json`. `decode(encode(text))
+ * === text` for well-formed text.
  */
 
 import { assert, present } from "../assert.ts";
@@ -10,12 +8,12 @@ import { type BpeModel, byteTokens, pairKey, vocabSizeOf } from "./bpe_model.ts"
 import { endOfTextToken, splitWords } from "./words.ts";
 
 const cacheLimitWords = 65_536;
-const cacheLimitWordLength = 64; // UTF-16 units; longer words are rare and would fill memory
+const cacheLimitWordLength = 64; // UTF-16 units; longer words would fill memory
 
 export class Tokenizer {
   readonly model: BpeModel;
   readonly vocabSize: number;
-  readonly endOfText: number; // the last id
+  readonly endOfText: number; // last id
   readonly #mergedIds = new Map<number, number>(); // pair → id; a lower id is an earlier merge
   readonly #bytes: Uint8Array[] = []; // by id
   readonly #cache = new Map<string, readonly number[]>();
@@ -34,7 +32,7 @@ export class Tokenizer {
     assert(this.#mergedIds.size === model.merges.length, "a pair is merged at most once");
   }
 
-  /** `<|endoftext|>` in the text becomes the special token; nothing is added. */
+  /** `<|endoftext|>` becomes the special token; nothing is added. */
   encode(text: string): number[] {
     const ids: number[] = [];
     for (const [index, part] of text.split(endOfTextToken).entries()) {
@@ -46,7 +44,7 @@ export class Tokenizer {
     return ids;
   }
 
-  /** Bytes that are not UTF-8 (half a character at the edge of a sample) become U+FFFD. */
+  /** Bytes that are not UTF-8 become U+FFFD. */
   decode(ids: Iterable<number>): string {
     const parts = [...ids].map((id) => this.bytesOf(id));
     const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
@@ -76,7 +74,7 @@ export class Tokenizer {
     return ids;
   }
 
-  /** Applies the earliest learned merge present, everywhere from left to right, until none is left. */
+  /** Earliest learned merge first, everywhere from left to right. */
   #merge(ids: number[]): number[] {
     let length = ids.length;
     for (;;) {

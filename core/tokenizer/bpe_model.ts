@@ -1,7 +1,6 @@
 /**
- * What a trained tokenizer is: an ordered list of merges. Everything else follows from it.
- *
- * Layout of ids: 0–255 are the bytes, 256 + i is merge i, the last id is `<|endoftext|>`.
+ * A trained tokenizer is an ordered list of merges. Ids: 0–255 are the bytes, 256 + i is merge i, the last is
+ * `<|endoftext|>`.
  */
 
 export interface BpeModel {
@@ -14,7 +13,7 @@ export function vocabSizeOf(model: BpeModel): number {
   return byteTokens + model.merges.length + 1;
 }
 
-/** Ids stay below 2^20, so a pair is one exact number, and numeric order is order by (left, right). */
+/** Ids stay below 2^20, so a pair is one exact number that sorts by (left, right). */
 const idLimit = 2 ** 20;
 
 export const pairKey = (left: number, right: number): number => left * idLimit + right;

@@ -1,9 +1,9 @@
 /**
- * Trains a byte-level BPE from word counts (Sennrich et al. 2016; bytes as in GPT-2).
+ * Trains a byte-level BPE from word counts (Sennrich et al. 2016; bytes as in GPT-2). The most frequent pair is merged
+ * first, ties go to the smaller (left, right).
  *
- * Deterministic: the most frequent pair is merged first, ties go to the smaller (left, right) ids. Merge i makes id 256
- * + i. Tokens are unique: until a byte sequence is one token, merges inside it happen the same way wherever it occurs,
- * so it has one last merge. So a merge never has an earlier rank than its parts (bpe.ts relies on that).
+ * A byte sequence is merged the same way wherever it occurs, so tokens are unique and a merge never ranks before its
+ * parts (bpe.ts relies on that).
  */
 
 import { assert, present } from "../assert.ts";
@@ -15,7 +15,7 @@ interface Word {
   readonly count: number;
 }
 
-/** Counts of all pairs and the words each may be found in. */
+/** Words that may hold a pair. */
 class PairIndex {
   readonly counts = new Map<number, number>();
   readonly words = new Map<number, Set<Word>>();
@@ -42,9 +42,7 @@ class PairIndex {
   }
 }
 
-/**
- * `vocabSize` counts the 256 bytes, the merges and `<|endoftext|>`. A text with too few different pairs yields a smaller one.
- */
+/** `vocabSize` counts bytes, merges and `<|endoftext|>`; a text with few pairs yields a smaller one. */
 export function trainBpe(options: { wordCounts: ReadonlyMap<string, number>; vocabSize: number }): BpeModel {
   const { vocabSize } = options;
   assert(
@@ -78,7 +76,7 @@ function applyMerge(options: { index: PairIndex; queue: PairQueue; pair: number;
   const touched = new Set<number>();
   for (const word of index.words.get(pair) ?? []) {
     const ids = mergePair(word.ids, { pair, merged });
-    if (ids.length === word.ids.length) continue; // an earlier merge took the pair apart
+    if (ids.length === word.ids.length) continue; // already taken apart
     index.remove(word);
     word.ids = ids;
     index.add(word);

@@ -1,6 +1,6 @@
 /**
- * GPT-2's printable stand-ins for the 256 bytes, which byte-level `tokenizer.json` files spell tokens with: printable Latin-1
- * bytes stand for themselves, the others become U+0100, U+0101, … in order (a space is Ġ, a line break Ċ).
+ * GPT-2's printable stand-ins for bytes in `tokenizer.json`: printable Latin-1 bytes stand for themselves, the others
+ * become U+0100, U+0101, … (a space is Ġ, a line break Ċ).
  */
 
 import { present } from "../assert.ts";

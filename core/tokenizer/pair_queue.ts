@@ -1,7 +1,6 @@
 /**
- * The next pair to merge: a binary heap of (count, pair), highest count first, ties by the smaller pair.
- *
- * A pair's count only falls after it was pushed, so stale entries are corrected only when they reach the top.
+ * A heap of pairs to merge, highest count first, ties by the smaller pair. Counts only fall, so stale entries are
+ * corrected at the top.
  */
 
 import { present } from "../assert.ts";

@@ -1,12 +1,9 @@
 /**
- * Cuts text into words, the pieces that no merge crosses: GPT-2's pre-tokenisation.
- *
- * Owns: the pattern and the one special token. Invariant: the words of a text, joined, are the text. White space is
- * Unicode's White_Space property, as in Hugging Face's `ByteLevel`, not JavaScript's `\s` (they differ at U+0085 and
- * U+FEFF).
+ * GPT-2's pre-tokenisation: words that no merge crosses. White space is Unicode's White_Space, as in Hugging Face's
+ * `ByteLevel`; JavaScript's `\s` differs at U+0085 and U+FEFF.
  */
 
-/** Ends every document. Recognised in text, as Hugging Face does with a special token. */
+/** Ends a document. Recognised in text, as at Hugging Face. */
 export const endOfTextToken = "<|endoftext|>";
 
 const wordPattern = new RegExp(
@@ -19,7 +16,6 @@ export function splitWords(text: string): string[] {
   return text.match(wordPattern) ?? [];
 }
 
-/** How often each word occurs: all that training needs from a corpus. */
 export function countWords(texts: Iterable<string>): Map<string, number> {
   const counts = new Map<string, number>();
   for (const text of texts) {

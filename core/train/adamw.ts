@@ -1,6 +1,4 @@
-/**
- * AdamW (Loshchilov and Hutter 2017, arXiv 1711.05101): running means of each parameter's gradient and of its square.
- */
+/** AdamW (Loshchilov and Hutter 2017, arXiv 1711.05101). */
 
 import { longestAdamStep } from "./adam_bound.ts";
 import { type Optimizer, wholeVector } from "./optimizer.ts";
@@ -11,7 +9,7 @@ export const adamw: Optimizer = {
     { name: "secondMoments", covers: wholeVector(table) },
   ],
   longestStep: ({ train }) => {
-    const longest = longestAdamStep(train); // the same for all values, and so for their root mean square
+    const longest = longestAdamStep(train); // of each value, and so of their root mean square
     return { value: longest, rootMeanSquare: longest };
   },
   largestRate: { rate: 0.01, error: 2.2e-4, beyond: { rate: 0.02, error: 1.5e-3 } },

@@ -1,9 +1,7 @@
 /**
- * The update-norm bound of a round: how far a stage's parameters can move, to check a member's payload or parameters.
- *
- * All lengths are in sums of the learning rates of the steps taken: `length` and `honestLength` bound the root mean
- * square of the change, `value` its largest value. Honest changes stay below them; weight decay and rounding come on
- * top of the optimizer's own bound, hence the minimum limits.
+ * The update-norm bound: how far a stage's parameters can move, in sums of the learning rates of the steps taken.
+ * `length` and `honestLength` bound the root mean square, `value` the largest value. The minimum limits leave room for
+ * weight decay and rounding.
  */
 
 import type { RunConfig } from "../config/config.ts";
@@ -12,7 +10,7 @@ import { optimizerOf, optimizers } from "./optimizers.ts";
 export interface LongestWay {
   readonly length: number;
   readonly value: number;
-  readonly honestLength: number; // no honest change exceeds it; `length` leaves room for unusual ones
+  readonly honestLength: number; // no honest change exceeds it; `length` has more room
 }
 
 const least: LongestWay = { length: 4, value: 32, honestLength: 1.2 };

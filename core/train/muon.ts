@@ -1,11 +1,7 @@
 /**
- * Muon (Jordan and others 2024, kellerjordan.github.io/posts/muon): the momentum of a matrix's gradient, made nearly
- * orthogonal by five Newton-Schulz rounds, for the matrices inside blocks and boundaries; AdamW for embedding, head,
- * side tables and gains.
- *
- * Owns the assignment of tensors, the numbers of the method and how far its step can go. Out of scope: the step itself
- * (`gpu/optimizers/muon.ts` on devices, `tests/lab/reference/muon.ts`). Invariant: `momentum` covers whole matrices in
- * the order of the table, so each matrix's momentum is contiguous.
+ * Muon (Jordan and others 2024, kellerjordan.github.io/posts/muon) for matrices inside blocks and boundaries: momentum
+ * made nearly orthogonal by Newton-Schulz rounds. AdamW for embedding, head, side tables and gains. `momentum` covers
+ * whole matrices, each contiguous.
  */
 
 import type { RunConfig } from "../config/config.ts";
@@ -14,10 +10,10 @@ import { longestAdamStep } from "./adam_bound.ts";
 import type { Optimizer, VectorRange } from "./optimizer.ts";
 
 /**
- * With momentum m and gradient g: m = momentum m + g, u = g + momentum m (Nesterov), X = u / (|u| + epsilon). Each round takes
- * X to a X + b (X Xᵀ) X + c (X Xᵀ)² X. The change is -rate scale sqrt(max(rows, columns)) X, where the rate is the run's times
- * `rateFactor`; weight decay is decoupled and goes with the same rate. The scale gives X the root mean square of AdamW's
- * steps (Liu and others 2025, arXiv 2502.16982).
+ * With momentum m and gradient g: m = momentum m + g, u = g + momentum m (Nesterov), X = u / (|u| + epsilon). Each
+ * round takes X to a X + b (X Xᵀ) X + c (X Xᵀ)² X. The change is -rate scale sqrt(max(rows, columns)) X, where the rate
+ * is the run's times `rateFactor`; weight decay is decoupled, at the same rate. The scale gives X the root mean square
+ * of AdamW's steps (Liu and others 2025, arXiv 2502.16982).
  */
 export const muonNumbers = {
   momentum: 0.95,
@@ -33,7 +29,7 @@ export interface Matrix extends ParameterTensor {
   readonly columns: number;
 }
 
-/** The matrices that Muon steps. Sides are multiples of 4, as the devices' products need; other matrices use AdamW. */
+/** Sides are multiples of 4, as the devices' products need. */
 export function muonMatrices({ tensors }: ParameterTable): Matrix[] {
   return tensors.flatMap((tensor) => {
     const [rows = 0, columns = 0] = tensor.shape;
@@ -42,7 +38,7 @@ export function muonMatrices({ tensors }: ParameterTable): Matrix[] {
   });
 }
 
-/** The ranges of the matrices, with neighbours joined. */
+/** Joins neighbours. */
 function rangesOf(matrices: readonly Matrix[]): VectorRange[] {
   const ranges: VectorRange[] = [];
   for (const { offset, size } of matrices) {
@@ -54,7 +50,7 @@ function rangesOf(matrices: readonly Matrix[]): VectorRange[] {
   return ranges;
 }
 
-/** The complement of ascending ranges in a vector. */
+/** The complement of ascending ranges. */
 function restOf(ranges: readonly VectorRange[], length: number): VectorRange[] {
   const ends = [{ offset: 0, size: 0 }, ...ranges];
   return ends.flatMap(({ offset, size }, i) => {
@@ -65,15 +61,12 @@ function restOf(ranges: readonly VectorRange[], length: number): VectorRange[] {
 }
 
 /**
- * Singular values of X start in [0, 1], because the Frobenius norm bounds them, and each round maps [0, 1.2024] into itself: the
- * polynomial's largest value there is 1.2024, at 0.5545. The rest of this number is room for rounding.
+ * Singular values of X start in [0, 1], by the Frobenius norm, and each round maps [0, 1.2024] into itself: the
+ * polynomial's maximum is 1.2024, at 0.5545. The rest is room for rounding.
  */
 const largestSingularValue = 1.21;
 
-/**
- * Over all matrices of the run: blocks have sides of the model's and the head's width, boundaries those of their
- * codecs.
- */
+/** Blocks have sides of the model's and the head's width, boundaries those of their codecs. */
 function longestSide(config: RunConfig): number {
   const { width, ffnWidth } = config.model;
   const hidden = boundaryTensors(config).flat().filter(({ name }) => !hasRowForEachToken(name));
@@ -91,8 +84,8 @@ export const muon: Optimizer = {
     ];
   },
   /**
-   * With singular values below s, the Frobenius norm of X is below s sqrt(min(rows, columns)), so its root mean square is below
-   * s / sqrt(max(rows, columns)): times the step's scale that no longer depends on the shape. One value of X is below s.
+   * With singular values below s, the Frobenius norm of X is below s sqrt(min(rows, columns)), its root mean square
+   * below s / sqrt(max(rows, columns)); the step's scale cancels the shape. One value of X is below s.
    */
   longestStep: (config) => {
     const { scale, rateFactor } = muonNumbers;

@@ -1,10 +1,4 @@
-/**
- * The table of optimizers, and the choice for a run.
- *
- * A new optimizer is a name in `optimizer_names.ts`, a file beside `adamw.ts` and a line here. The compiler then asks
- * for its update on each device (`gpu/webgpu/optimizers/updates.ts`, `gpu/cpu/updates.ts`) and for its oracle
- * (`tests/lab/reference/updates.ts`).
- */
+/** The table of optimizers, and a run's choice. */
 
 import type { RunConfig } from "../config/config.ts";
 import { adamw } from "./adamw.ts";

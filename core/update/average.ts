@@ -1,22 +1,20 @@
 /**
- * The reducer's arithmetic: a weighted mean of one slice over the contributors, the same bits on every machine.
+ * The weighted mean of a slice over contributors, the same bits on every machine.
  *
- * Inputs may be scaled down first (a payload much longer than its peers'). Each value is summed in the order of the
- * inputs in float64 (IEEE add and multiply, which no engine may fuse or reorder), divided once and rounded once to
- * float32. Order is therefore part of the result: callers sort contributors with `inMergeOrder`. Rejects: inputs of
- * another length and non-finite values; it never returns one.
+ * Each value is summed in float64 in the order of inputs, divided once and rounded once to float32, so callers sort
+ * contributors with `inMergeOrder`. Other lengths and non-finite values are refused.
  */
 
 import { type Parsed, parsed, refused } from "../fault.ts";
 import { inUnits, type LongWork } from "../long_work.ts";
 
 export interface AverageInput {
-  readonly inputs: readonly Float32Array[]; // each (size of the slice), in merge order
-  readonly weights: readonly number[]; // one per input, in any unit
-  readonly scales?: readonly number[]; // one per input, at most 1; default all 1
+  readonly inputs: readonly Float32Array[]; // in merge order
+  readonly weights: readonly number[];
+  readonly scales?: readonly number[]; // at most 1; absent: all 1
 }
 
-const maxWeight = 2 ** 53; // so that no sum of products overflows
+const maxWeight = 2 ** 53; // no sum of products overflows
 
 export function averageSlices({ inputs, weights, scales }: AverageInput): Parsed<Float32Array<ArrayBuffer>> {
   const first = inputs[0];
@@ -51,12 +49,9 @@ export function averageSlices({ inputs, weights, scales }: AverageInput): Parsed
     : refused("badNumbers", `Cannot average slices: input ${position} holds a non-finite value`);
 }
 
-const addedInUnit = 2 ** 19; // values, a few milliseconds
+const addedInUnit = 2 ** 19; // values; a few milliseconds
 
-/**
- * The same for long slices, with pauses: each value depends only on its position, so computing in parts gives the same
- * bits.
- */
+/** The same with pauses: values depend only on their position, so the bits are equal. */
 export function* averageInUnits({ inputs, ...rest }: AverageInput): LongWork<Parsed<Float32Array<ArrayBuffer>>> {
   const length = Math.max(0, ...inputs.map((input) => input.length));
   const average = new Float32Array(length);
@@ -71,7 +66,7 @@ export function* averageInUnits({ inputs, ...rest }: AverageInput): LongWork<Par
   return refusals[0] ?? parsed(average);
 }
 
-/** Position of the first input with a NaN or an infinity; a zero weight does not help (0 * NaN is NaN). */
+/** A zero weight does not help, since 0 * NaN is NaN. */
 function firstBadInput(inputs: readonly Float32Array[]): number | null {
   const position = inputs.findIndex((input) => !isFiniteVector(input));
   return position < 0 ? null : position;
@@ -84,9 +79,7 @@ function isFiniteVector(values: Float32Array): boolean {
   return true;
 }
 
-/**
- * Weights by completed work, capped at twice the median, so that a miner with a large claim cannot decide the result.
- */
+/** Completed work, at most twice the median, so that a large claim cannot decide the result. */
 export function contributionWeights(tokens: readonly number[]): number[] {
   const sorted = [...tokens].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

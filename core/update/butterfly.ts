@@ -1,43 +1,40 @@
 /**
- * Which miner reduces which slice in a merge: butterfly all-reduce with every slice computed twice.
+ * Which miner reduces which slice of a merge: butterfly all-reduce, each slice computed by two miners.
  *
- * A stage's vector is cut into slices, and each slice goes to two different miners. Every pair of miners shares slices
- * if there are enough of them, so a single cheat disagrees with everybody; the slice counts of two pairs differ by at
- * most one. Traffic per miner does not grow with the number of miners. Invariants: slices are multiples of 64 floats
- * (as every tensor is), in order, without gap or overlap; reducers of a slice differ; the slice counts of any two
- * miners differ by at most one. All choices come from the given stream.
+ * Every pair shares slices, if there are enough, so that a single cheat disagrees with everybody. Traffic per miner
+ * does not grow with their number. Slices are multiples of 64 floats, without gap or overlap; the slice counts of two
+ * miners, or two pairs, differ by at most one.
  */
 
 import { assert } from "../assert.ts";
 import { shuffle, type Stream } from "../prng.ts";
 import type { Slice } from "../protocol/merge_messages.ts";
 
-/** Indices into the merge's ordered list of contributors. */
+/** Indices of contributors in merge order. */
 export type ReducerPair = readonly [number, number];
 
 export interface SliceLayoutOptions {
-  readonly length: number; // floats of the stage's vector
-  readonly contributors: number; // miners whose payloads count
-  readonly minFloats?: number; // smaller slices are not worth a message; default 64
-  readonly maxFloats?: number; // what a reducer holds per contributor; default `maxSliceFloats` (64 MiB)
+  readonly length: number; // floats
+  readonly contributors: number;
+  readonly minFloats?: number; // of a slice worth a message; default 64
+  readonly maxFloats?: number; // of a slice; default `maxSliceFloats`
 }
 
-/** Slices begin and end at multiples of this, as every tensor does. */
+/** Slices begin and end at multiples of this, as tensors do. */
 export const alignFloats = 64;
 
-/** Every payload names every slice; above 23 miners not every pair shares one in each merge. */
+/** Every payload names all; above 23 miners, not every pair shares one. */
 const mostSlices = 256;
 const maxSliceFloats = 2 ** 24; // 64 MiB
 
-/** The most slices of any layout of such a vector, for any number of contributors. */
+/** Bounds every layout, for any number of contributors. */
 export function mostSlicesOf(length: number): number {
   return Math.min(Math.ceil(length / alignFloats), mostSlices + Math.ceil(length / maxSliceFloats));
 }
 
 /**
- * Slices for `contributors` miners: one for every pair up to `mostSlices`, a multiple of that if they would be larger
- * than `maxFloats`, or as many as `minFloats` allows if the vector is too short for all. Sizes differ by 64 floats at
- * most.
+ * One per pair up to `mostSlices`, a multiple of that if they would exceed `maxFloats`, or what `minFloats` allows.
+ * Sizes differ by at most 64 floats.
  */
 export function sliceLayout(options: SliceLayoutOptions): Slice[] {
   const { length, contributors, minFloats = alignFloats, maxFloats = maxSliceFloats } = options;
@@ -70,9 +67,8 @@ export interface AssignReducersOptions {
 }
 
 /**
- * The two reducers of every slice. Every pair gets its share in a secret order; slices beyond a multiple of the number
- * of pairs go to pairs that share no miner. With two miners, both reduce everything; a single miner reduces nothing and
- * gets an empty list.
+ * Every pair gets its share in a secret order; remaining slices go to pairs that share no miner. Two miners reduce
+ * everything; one miner gets an empty list.
  */
 export function assignReducers({ slices, miners, stream }: AssignReducersOptions): ReducerPair[] {
   if (miners < 2) return [];
@@ -91,7 +87,7 @@ function allPairs(miners: number): ReducerPair[] {
   return pairs;
 }
 
-/** Fewer than all pairs, in a secret order: none twice, and the counts of any two miners differ by at most one. */
+/** Fewer than all pairs, in a secret order, none twice; the counts of two miners differ by at most one. */
 function evenPairs({ count, miners, stream }: { count: number; miners: number; stream: Stream }): ReducerPair[] {
   const order = shuffle(stream, Array.from({ length: miners }, (_, miner) => miner));
   const pairs = Array.from({ length: count }, (_, game): ReducerPair => {
@@ -103,12 +99,12 @@ function evenPairs({ count, miners, stream }: { count: number; miners: number; s
 }
 
 /**
- * The games of a round-robin tournament, ordered so that the players' game counts never differ by more than one. For an
- * even number of players: days on which all play, with one player fixed while the others rotate. For an odd number:
- * closed walks through all players (Walecki), each walked twice, whose neighbours play each other.
+ * The games of a round-robin tournament, ordered so that game counts differ by at most one. Even: days on which all
+ * play, one player fixed while the others rotate. Odd: closed walks through all players (Walecki), each walked twice,
+ * whose neighbours play.
  */
 function gameOf(game: number, players: number): readonly [number, number] {
-  const others = players - 1; // beside the fixed player, or where walks begin
+  const others = players - 1; // the fixed player, or where walks begin
   if (players % 2 === 0) {
     const [day, table] = divided(game, players / 2);
     return table === 0 ? [others, day] : [(day + table) % others, (day + others - table) % others];

@@ -1,21 +1,18 @@
 /**
- * The number of steps in a round at which merging takes at most a given share of the time.
- *
- * A merge takes the same time however many steps came before it, so a round of H steps spends mergeMs / (H stepMs +
- * mergeMs) of its time merging. Solved for H: on a fast network every step is merged; over slow links rounds get
- * longer, up to `train.mostStepsPerRound`. Out of scope: measuring (orchestrator/merge/round_length.ts). Pure.
+ * The steps of a round at which merging takes a given share of the time: mergeMs / (H stepMs + mergeMs), solved for H.
+ * Over slow links rounds get longer, up to `train.mostStepsPerRound`. orchestrator/merge/round_length.ts measures.
  */
 
 import type { TrainConfig } from "../config/config.ts";
 import { longestRound, mergeShareOf } from "../config/round_length.ts";
 
 export interface Interval {
-  steps: number; // of the open round; used if the configuration leaves it to measurement
-  closed: number; // steps measured in it
-  stepsMs: number; // what they took
-  firstMs: number; // of that, the first
-  isInterrupted: boolean; // by a restart: members are still returning, so the following measurements are invalid too
-  closedMs: number | null; // when the newest of them closed; null: a restart came in between
+  steps: number; // of the open round, where measured
+  closed: number; // measured steps
+  stepsMs: number;
+  firstMs: number; // of these, the first step
+  isInterrupted: boolean; // by a restart; members are still returning, so later measurements are invalid too
+  closedMs: number | null; // end of the newest step; null: a restart came in between
 }
 
 export const openInterval = (): Interval => ({
@@ -29,15 +26,13 @@ export const openInterval = (): Interval => ({
 
 interface Times {
   readonly stepMs: number; // above 0
-  readonly mergeMs: number; // that merging takes
+  readonly mergeMs: number;
 }
 
 /**
- * Measures a round's steps and its merge. A merge lasts from the last step's end to the agreed result, including the
- * optimizer's work on that step, which otherwise belongs to the following step. So merging adds that time, minus what a
- * round's first step is shorter than the others, or plus what it is longer. The result is limited to between half and
- * twice that time, so that a member that is late only in first steps, or only in the others, cannot decide how often
- * the others merge.
+ * A merge lasts from the last step's end to the agreed result, including the optimizer's work on that step. Merging
+ * adds that time, plus or minus the difference of a round's first step to the others, limited to half and twice that
+ * time: a member late only in some steps cannot decide how often the others merge.
  */
 export function timesOf({ closed, stepsMs, firstMs }: Interval, lastedMs: number): Times {
   if (closed < 2) return { stepMs: stepsMs, mergeMs: lastedMs };
@@ -45,7 +40,7 @@ export function timesOf({ closed, stepsMs, firstMs }: Interval, lastedMs: number
   return { stepMs, mergeMs: lastedMs + Math.min(firstMs - stepMs, lastedMs) };
 }
 
-/** The next round's steps, given the length of the previous one. */
+/** `before`: steps of the previous round. */
 export function stepsFor(
   { stepMs, mergeMs }: Times,
   { before, train }: { before: number; train: TrainConfig },

@@ -1,17 +1,17 @@
 /**
- * A non-negative bfloat16 number, the form of levels and scales in payloads: 15 bits for the whole range of float32,
- * without the sign. Its rounding costs 0.4 % at most, and a residual includes it.
+ * A non-negative bfloat16 number, for levels and scales in payloads: 15 bits without the sign. Its rounding costs 0.4 %
+ * at most, which a residual includes.
  */
 
-const one = new Float32Array(1); // scratch: a number and its pattern
+const one = new Float32Array(1); // a number and its pattern
 const pattern = new Uint32Array(one.buffer);
 
 export const levelBits = 15;
-export const largestFloat = 2 ** 128 - 2 ** 104; // of float32
-export const firstNormal = 0x80; // lower ones are at most 2^-126, and coarser
-const firstNonFinite = 0x7f80; // larger also if the sign bit is set
+export const largestFloat = 2 ** 128 - 2 ** 104;
+export const firstNormal = 0x80; // lower ones are coarser, at most 2^-126
+const firstNonFinite = 0x7f80; // larger also with the sign bit
 
-/** The nearest level, ties to even. A non-finite value gives a non-finite level. */
+/** Ties to even. A non-finite value gives a non-finite level. */
 export function nearestLevel(value: number): number {
   one[0] = value;
   const bits = pattern[0]!;
@@ -19,7 +19,7 @@ export function nearestLevel(value: number): number {
   return (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
 }
 
-/** The least level that is not below the value. */
+/** The least level not below the value. */
 export function levelAbove(value: number): number {
   one[0] = value;
   if (!(value < Infinity)) return firstNonFinite;
@@ -32,7 +32,7 @@ export function valueOfLevel(bits: number): number {
   return one[0]!;
 }
 
-/** Whether 16 untrusted bits are a finite non-negative number. */
+/** The 16 bits are untrusted. */
 export function isLevel(bits: number): boolean {
   return bits < firstNonFinite;
 }

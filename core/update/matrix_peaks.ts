@@ -1,8 +1,6 @@
 /**
- * The longest row and the longest column of every matrix in a payload.
- *
- * A matrix whose norm is concentrated in one row or column acts many times as strongly on its input as one with the
- * same norm spread out. Out of scope: the consequences (core/orchestrator/merge/payloads/payload_weights.ts).
+ * The longest row and column of every matrix in a payload: a norm concentrated there acts many times as strongly as one
+ * spread out (core/orchestrator/merge/payloads/payload_weights.ts).
  */
 
 import type { ParameterTensor } from "../model/spec.ts";
@@ -12,37 +10,36 @@ interface Matrix {
   readonly columns: number;
 }
 
-/** Null for vectors. */
 function matrixOf({ shape }: ParameterTensor): Matrix | null {
   const [rows, columns] = shape;
   return shape.length === 2 && rows! > 1 && columns! > 1 ? { rows: rows!, columns: columns! } : null;
 }
 
-/** The number of values of each of a payload's peaks: a row and a column of each matrix, in the order of the table. */
+/** The number of values of each row and column peak, in the table's order. */
 export const peakSizes = (tensors: readonly ParameterTensor[]): number[] =>
   tensors.map(matrixOf).flatMap((matrix) => matrix === null ? [] : [matrix.columns, matrix.rows]);
 
-/** Sums over runs of values in ascending order. */
+/** Sums runs of values in ascending order. */
 export class PeakSum {
   readonly #matrices: readonly (Matrix | null)[];
-  readonly #peaks: number[] = []; // squares, of the tensors before the open one
+  readonly #peaks: number[] = []; // squares, of earlier tensors
   #tensor = -1;
-  #columns = new Float64Array(0); // squares so far
+  #columns = new Float64Array(0); // squares
   #longestRow = 0;
-  #row = 0; // number of the open one
+  #row = 0;
   #rowSquares = 0;
 
   constructor(tensors: readonly ParameterTensor[]) {
     this.#matrices = tensors.map(matrixOf);
   }
 
-  /** Values [from, to) of `values`, the first of which is value `at` of the tensor. Padding may surround it. */
+  /** Values [from, to) of `values`; the first is value `at` of the tensor. Padding may surround it. */
   add(tensor: number, { values, from, to, at }: { values: Float32Array; from: number; to: number; at: number }): void {
     while (this.#tensor < tensor) this.#next();
     const matrix = this.#matrices[tensor] ?? null;
     if (matrix === null) return;
     const { rows, columns } = matrix;
-    const start = from - at; // where the tensor begins
+    const start = from - at; // of the tensor
     const end = Math.min(to, start + rows * columns);
     for (let i = Math.max(from, start), column = (i - start) % columns; i < end; column = 0) {
       const row = Math.floor((i - start) / columns);
@@ -53,7 +50,7 @@ export class PeakSum {
     }
   }
 
-  /** Ends the sums. Squares: for each matrix its longest row's, then its longest column's. */
+  /** Squares: each matrix's longest row, then its longest column. */
   finish(): readonly number[] {
     while (this.#tensor < this.#matrices.length) this.#next();
     return this.#peaks;

@@ -1,21 +1,18 @@
 /**
- * The outer optimizer of a round: a replica's pseudo-gradient, and the step that the stage takes with the average.
- *
- * DiLoCo (Douillard et al. 2023, arXiv 2311.08105): the pseudo-gradient is the round's start minus the replica's
- * parameters, the outer step is SGD with Nesterov momentum in PyTorch's form,
+ * A replica's pseudo-gradient and the outer step, DiLoCo (Douillard et al. 2023, arXiv 2311.08105): the round's start
+ * minus the replica's parameters, then SGD with Nesterov momentum in PyTorch's form,
  *
  *     v <- mu v + g          theta <- theta - lr (g + mu v)          g: averaged pseudo-gradient
  *
- * Each value depends only on its own position, is computed in float64 and rounded once to float32, so slices may be
- * stepped separately, in any order, on any machine, with the same bits. mu = 0 and lr = 1 is plain averaging: theta is
- * start - g.
+ * Each value depends only on its position, in float64, rounded once to float32, so slices may be stepped in any order.
+ * mu = 0 and lr = 1 is plain averaging: theta is start - g.
  */
 
 import { assert } from "../assert.ts";
 
 export interface PseudoGradientInput {
-  readonly start: Float32Array; // parameters at the start of the round
-  readonly current: Float32Array; // after the replica's local steps
+  readonly start: Float32Array; // of the round
+  readonly current: Float32Array; // after local steps
 }
 
 export function pseudoGradient({ start, current }: PseudoGradientInput): Float32Array<ArrayBuffer> {
@@ -29,9 +26,9 @@ export function pseudoGradient({ start, current }: PseudoGradientInput): Float32
 }
 
 export interface OuterStepInput {
-  readonly parameters: Float32Array; // at the start of the round
+  readonly parameters: Float32Array; // at the round's start
   readonly momentum: Float32Array; // zeros before the first round
-  readonly average: Float32Array; // of the pseudo-gradients
+  readonly average: Float32Array;
   readonly learningRate: number;
   readonly momentumFactor: number;
 }
@@ -53,7 +50,7 @@ export function outerStep(input: OuterStepInput): OuterState {
   for (let i = 0; i < length; i++) {
     const gradient = average[i]!;
     momentum[i] = momentumFactor * input.momentum[i]! + gradient;
-    const update = gradient + momentumFactor * momentum[i]!; // the rounded momentum, which the next round will read
+    const update = gradient + momentumFactor * momentum[i]!; // the rounded momentum, as the next round reads it
     parameters[i] = input.parameters[i]! - learningRate * update;
   }
   return { parameters, momentum };

@@ -1,25 +1,23 @@
 /**
- * The shape of a payload, small enough to keep: how its norm is distributed over the stage's tensors, their rows and
- * columns, and a sketch of its direction.
+ * The shape of a payload, small enough to keep: its norm by tensor, row and column, and a sketch of its direction.
  *
- * The sketch has a part for each kind of tensor (all queries, all gains of one kind, the head), because a payload that
- * is reversed in only one of them may look like its peers as a whole. A part is a count sketch (Charikar, Chen,
- * Farach-Colton, 2002): each value is added, with a sign, to one of `sketchWidth` sums, both chosen by a keyed hash.
- * The inner product of two sketches estimates that of the payloads, with a standard deviation of 1 / sqrt(sketchWidth)
- * of their norms. The key is secret at least until the round is over, so that nobody can craft a payload with a
- * misleading sketch. Out of scope: the consequences (core/orchestrator/merge/payloads/payload_weights.ts).
+ * The sketch has a part per kind of tensor, because a payload reversed in only one kind may look like the others as a
+ * whole. A part is a count sketch (Charikar, Chen, Farach-Colton, 2002): a keyed hash adds each value, with a sign, to
+ * one of `sketchWidth` sums. Inner products estimate those of payloads, with a standard deviation of 1 /
+ * sqrt(sketchWidth) of their norms. The key is secret until the round is over, so that nobody can craft a misleading
+ * sketch.
  */
 
 import { inUnits, type LongWork } from "../long_work.ts";
 import type { ParameterTensor } from "../model/spec.ts";
 import { PeakSum } from "./matrix_peaks.ts";
 
-export const sketchWidth = 256; // of a part: one byte of the hash
+export const sketchWidth = 256; // of a part: a byte of the hash
 
 export interface PayloadShape {
-  readonly tensorSquares: readonly number[]; // in the order of the stage's table
+  readonly tensorSquares: readonly number[]; // in the table's order
   readonly peakSquares: readonly number[]; // matrix_peaks.ts
-  readonly sketch: readonly number[]; // the parts, in the order in which their kinds begin in the table
+  readonly sketch: readonly number[]; // parts, in the order in which kinds begin
 }
 
 const valuesInUnit = 2 ** 18;
@@ -28,7 +26,7 @@ export class ShapeSum {
   readonly #tensors: readonly ParameterTensor[];
   readonly #peaks: PeakSum;
   readonly #squares: Float64Array;
-  readonly #kinds: readonly number[]; // of the tensors
+  readonly #kinds: readonly number[];
   readonly #sketch: Float64Array;
   readonly #key: number;
   #tensor = 0;
@@ -43,9 +41,7 @@ export class ShapeSum {
     this.#key = key;
   }
 
-  /**
-   * Values at `offset` of the stage's vector, in ascending order. Padding after the last tensor counts as part of it.
-   */
+  /** Call in ascending order. Padding after the last tensor counts as part of it. */
   *add(values: Float32Array, offset: number): LongWork<void> {
     yield* inUnits({ total: values.length, unit: valuesInUnit }, (from, to) => {
       for (let at = from; at < to;) {
@@ -60,7 +56,6 @@ export class ShapeSum {
     });
   }
 
-  /** Call after the last values. */
   finish(): PayloadShape {
     return { tensorSquares: [...this.#squares], peakSquares: this.#peaks.finish(), sketch: [...this.#sketch] };
   }
@@ -87,7 +82,7 @@ export class ShapeSum {
   }
 }
 
-/** The same kind for tensors whose names differ only in numbers, such as that of the layer. */
+/** Names that differ only in numbers have one kind. */
 function kindsOf(tensors: readonly ParameterTensor[]): number[] {
   const kinds = new Map<string, number>();
   return tensors.map(({ name }) => {
@@ -97,7 +92,6 @@ function kindsOf(tensors: readonly ParameterTensor[]): number[] {
   });
 }
 
-/** A sketch's parts. */
 export function partsOf(sketch: readonly number[]): number[][] {
   return Array.from(
     { length: Math.ceil(sketch.length / sketchWidth) },
@@ -105,7 +99,7 @@ export function partsOf(sketch: readonly number[]): number[][] {
   );
 }
 
-/** The cosine of two sketched directions; 0 if one is zero. */
+/** 0 if one is zero. */
 export function cosineOf(a: readonly number[], b: readonly number[]): number {
   const lengths = Math.sqrt(inner(a, a) * inner(b, b));
   return lengths > 0 ? inner(a, b) / lengths : 0;

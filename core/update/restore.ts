@@ -1,9 +1,7 @@
 /**
- * Rebuilds a stage whose parameters are lost from its neighbours (CheckFree, arXiv 2506.15461): each layer is the mean
- * of the nearest layers before and after it, weighted by the squared gradient norm of their stages.
- *
- * Tensors without a counterpart in the neighbours (embedding, head, the two ends of a compressed boundary, side
- * embeddings) restart from the seed. Float64 in a fixed order, rounded once, so it gives the same bits everywhere.
+ * Rebuilds a lost stage from its neighbours (CheckFree, arXiv 2506.15461): each layer is the mean of the nearest layers
+ * before and after it, weighted by their stages' squared gradient norms. Other tensors restart from the seed. Float64
+ * in a fixed order, rounded once, for the same bits everywhere.
  */
 
 import { fillInitial } from "../model/initial.ts";
@@ -12,7 +10,7 @@ import type { ParameterTable, ParameterTensor } from "../model/spec.ts";
 export interface Neighbour {
   readonly table: ParameterTable;
   readonly parameters: Float32Array;
-  readonly weight: number; // squared norm of its last gradient
+  readonly weight: number; // squared norm of the last gradient
 }
 
 export interface RestoreOptions {
@@ -27,7 +25,7 @@ export function restoreStage(options: RestoreOptions): Float32Array<ArrayBuffer>
   return restored;
 }
 
-/** A part of the same vector: its values from `first` on, as many as `restored` holds, which must be zero before. */
+/** The part from `first` on; `restored` must be zero before. */
 export function fillRestored(
   { table, seed, neighbours }: RestoreOptions,
   first: number,
@@ -57,7 +55,7 @@ export function fillRestored(
 
 const layerName = /^model\.layers\.(\d+)\.(.+)$/;
 
-/** The corresponding tensor of the nearest layer in the model. */
+/** The corresponding tensor of the nearest layer. */
 function nearestTensor(table: ParameterTable, tensor: ParameterTensor): ParameterTensor | null {
   const wanted = layerName.exec(tensor.name);
   if (wanted === null) return null;

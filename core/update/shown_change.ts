@@ -1,26 +1,23 @@
 /**
- * How a miner opens the parameters of a drawn step: as their difference from the round's start, which every node that
- * repeats its tasks has, in half the bytes of the parameters.
+ * How a miner opens the parameters of a drawn step, in half their bytes: as their difference from the round's start
+ * (start minus parameters).
  *
- * The difference (start minus parameters, as in a payload) is cut into blocks of 64 values, each with a scale
- * (payload/level.ts) and a code of 16 bits for every value: off by at most 1/65,000 of the block's largest change.
- * Codes of 8 bits would halve it again, but tasks repeated with them are off by up to half of the audit tolerance
- * (tests/lab/LOG.md). All functions are pure and give the same bytes on every machine.
+ * Blocks of 64 values have a scale (level.ts) and codes of 16 bits, off by at most 1/65,000 of the block's largest
+ * change. With codes of 8 bits, repeated tasks are off by up to half of the audit tolerance (tests/lab/LOG.md).
  */
 
 import { inUnits, type LongWork } from "../long_work.ts";
 import { levelAbove, valueOfLevel } from "./level.ts";
 
-const blockValues = 64; // a stage has a multiple of it
+const blockValues = 64; // divides every stage
 const scaleBytes = 2;
 const blockBytes = scaleBytes + 2 * blockValues;
 const largestCode = 32_767;
 const blocksInUnit = 2 ** 12; // a few milliseconds
 
-/** For a stage with this many floats. */
 export const changeBytes = (floats: number): number => blockBytes * Math.ceil(floats / blockValues);
 
-/** Both vectors are of one stage, finite. */
+/** Both finite, of one stage. */
 export function* encodeChange(start: Float32Array, current: Float32Array): LongWork<Uint8Array> {
   const bytes = new Uint8Array(changeBytes(start.length));
   const view = new DataView(bytes.buffer);
@@ -43,7 +40,7 @@ export function* encodeChange(start: Float32Array, current: Float32Array): LongW
   return bytes;
 }
 
-/** The difference, (floats); non-finite where a scale is. Null: not the bytes of this many floats. */
+/** (floats), non-finite where a scale is. Null: not the bytes of this many floats. */
 export function* decodeChange(bytes: Uint8Array, floats: number): LongWork<Float32Array | null> {
   if (bytes.length !== changeBytes(floats)) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -1,6 +1,4 @@
-/**
- * The validator machine's events and effects: evaluations and replays, one at a time.
- */
+/** The validator machine's events and effects. */
 
 import type { ChainConfig, RunConfig } from "../config/config.ts";
 import type { Fault } from "../fault.ts";
@@ -36,7 +34,7 @@ export type ValidatorWork =
     readonly stage: StageIndex;
     readonly direction: Direction;
     readonly source: ReplaySource;
-    readonly first: number; // tasks whose gradients were added before these; 0: start from zero
+    readonly first: number; // tasks added before; 0: start from zero
     readonly isLast: boolean;
     readonly tasks: readonly { readonly input: BlobRef; readonly second: BlobRef }[];
   };
@@ -48,10 +46,10 @@ export type ValidatorResult =
     readonly innovationError: number;
     readonly equalShare: number;
     readonly lossError: number | null;
-    readonly beyondRounding: number; // only the orchestrator needs it
+    readonly beyondRounding: number; // for the orchestrator
     readonly rounding: number; // likewise
   }
-  | { readonly type: "gradient"; readonly squareSum: number | null }; // null: not the last of its tasks
+  | { readonly type: "gradient"; readonly squareSum: number | null }; // null: not the last part
 
 export type ValidatorEvent =
   | { readonly type: "connected"; readonly resumed: boolean }
@@ -62,14 +60,14 @@ export type ValidatorEvent =
   | { readonly type: "stopRequested"; readonly reason: string; readonly atOnce?: boolean }
   | { readonly type: "tick" };
 
-/** For the validator's own screen and `--json`. Field names once published stay. */
+/** For the validator's screen and `--json`. Published field names stay. */
 export type ValidatorRecord =
   | { type: "joined"; resumed: boolean }
   | { type: "welcomed"; name: string; size: string; chain: ChainConfig; stages: number }
   | { type: "offline" }
   | Notice
   | { type: "evaluated"; round: number; loss: number; tokens: number }
-  | { type: "payloadTried"; round: number; loss: number; tokens: number } // with one stage as a payload leaves it
+  | { type: "payloadTried"; round: number; loss: number; tokens: number } // one stage as a payload leaves it
   | {
     type: "verdict";
     round: number;
@@ -81,15 +79,15 @@ export type ValidatorRecord =
     equalShare: number;
     lossError: number | null;
     tolerance: number;
-    gradient?: GradientSquares; // of a gradient's norm; absent: of a single task
+    gradient?: GradientSquares; // absent: one task was repeated
   }
-  | { type: "scored"; round: number; miners: number; failed: number } // failed: paid nothing because of a failed audit
+  | { type: "scored"; round: number; miners: number; failed: number } // failed: without pay after a failed audit
   | { type: "requestFailed"; code: string; detail: string }
   | { type: "refused"; code: string; detail: string }
   | { type: "stopped"; finished: boolean; reason: string };
 
 export type ValidatorEffect =
-  /** `signs`: its subject; the shell signs it. */
+  /** `signs`: signed by the shell. */
   | { readonly type: "send"; readonly message: NodeMessage; readonly signs?: Subject }
   | { readonly type: "release"; readonly refs: readonly BlobRef[] }
   | {
@@ -100,7 +98,7 @@ export type ValidatorEffect =
     readonly work: ValidatorWork;
   }
   | { readonly type: "record"; readonly record: ValidatorRecord }
-  /** For the chain. `isAnyDue`: otherwise all are zero, which is normal. */
+  /** For the chain. `isAnyDue` false: all are zero, which is normal. */
   | {
     readonly type: "score";
     readonly round: number;

@@ -1,7 +1,6 @@
 /**
- * The validator: evaluates held-out text and repeats miners' tasks when the orchestrator asks, one request at a time,
- * and reports its findings as numbers. core/score/verdict.ts interprets them; integers or equal bits make the error
- * zero on the same adapter. It computes the scores from the orchestrator's reports and its own verdicts.
+ * The validator evaluates held-out text and repeats miners' tasks, one request at a time, and reports numbers. It
+ * computes scores from the orchestrator's reports and its own verdicts (core/score/verdict.ts).
  */
 
 import { assert, present, unreachable } from "../assert.ts";
@@ -42,7 +41,7 @@ export interface ValidatorState {
     isObsolete: boolean;
   } | null;
   jobs: number;
-  found: { readonly request: RepeatGradient; readonly squareSum: number } | null; // whose claim is not known yet
+  found: { readonly request: RepeatGradient; readonly squareSum: number } | null; // awaits the claim
   readonly book: WorkBook;
 }
 
@@ -95,7 +94,7 @@ function take(state: ValidatorState, event: ValidatorEvent): ValidatorEffect[] {
       const goodbye = state.phase === "joined" ? [send({ type: "leaving", reason: event.reason })] : [];
       return [...goodbye, ...stop(state, { reason: event.reason, finished: false })];
     }
-    case "tick": // it has no deadlines
+    case "tick": // no deadlines
       return [];
     default:
       return unreachable(event);
@@ -165,11 +164,10 @@ function onMessage(
     case "stop":
       return [...release(segments), ...stop(state, message)];
     default:
-      return release(segments); // messages for miners
+      return release(segments); // for miners
   }
 }
 
-/** The newest scores: sent after a report, and when a miner failed. */
 function scored(state: ValidatorState): ValidatorEffect[] {
   const { book } = state;
   const scores = scoresOf(book);
@@ -190,7 +188,7 @@ function wrongSegments(
     return `Request ${message.request} has ${length} segments instead of two for each task`;
   }
   const isShort = message.type === "evaluate" || message.direction === "forward";
-  const wanted = isShort || config?.pipeline.stages === 1 ? 2 : 3; // the only stage has no output to compare
+  const wanted = isShort || config?.pipeline.stages === 1 ? 2 : 3; // a single stage has no output
   if (length === wanted) return null;
   return `Request ${message.request} has ${length} segments instead of ${wanted}`;
 }
@@ -281,7 +279,7 @@ function onAddedUp(
   return [attest({ ...answer, signature: unsigned }, { type: "gradient", round, step, miner, task, parameters })];
 }
 
-/** The claim is compared here as by the orchestrator, so that this validator's scores match the log's. */
+/** Judges like the orchestrator, so that this validator's scores match the log's. */
 function onClaimed(state: ValidatorState, { request, claimed, least }: GradientClaimed): ValidatorEffect[] {
   const { found } = state;
   if (found?.request.request !== request) return []; // of an earlier session
@@ -309,7 +307,7 @@ function onRepeated(
   ];
 }
 
-/** A validator acts on a verdict only through its scores; the orchestrator does the rest. */
+/** Only scores follow here; the orchestrator does the rest. */
 function actOn(state: ValidatorState, verdict: Verdict): ValidatorEffect[] {
   const facts = verdictFacts(verdict);
   bookVerdict(state.book, verdict);

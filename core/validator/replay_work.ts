@@ -1,7 +1,6 @@
 /**
- * The work of repeating a task or a gradient: the request and its segments, in one order for validators and the
- * orchestrator: the input, then targets or a gradient if the direction needs them, then the claimed output, if there is
- * one. For a gradient, the first two of every task.
+ * The work of repeating a task or a gradient. Segments: the input, targets or a gradient if the direction needs them,
+ * the claimed output if any; for a gradient, the first two of every task.
  */
 
 import { present } from "../assert.ts";
@@ -25,7 +24,7 @@ export function replayWork(
   return { type: "replay", round, stage, direction, source, losses, input: segment(0), second, claimed };
 }
 
-/** Segments in pairs; an odd number was refused before. */
+/** An odd number of segments was refused before. */
 export function gradientWork(
   { round, stage, direction, source, first, isLast }: Omit<GradientWork, "type" | "tasks">,
   segments: readonly BlobRef[],
@@ -37,7 +36,7 @@ export function gradientWork(
   return { type: "gradient", round, stage, direction, source, first, isLast, tasks };
 }
 
-/** The subject of the answer to a replay: the repetition of these segments. */
+/** The subject that answers a replay. */
 export function replaySubject(request: Replay, segments: readonly BlobRef[]): Subject {
   const { round, miner, task, source } = request;
   const { input, second, claimed } = replayWork(request, segments);

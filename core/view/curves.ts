@@ -1,25 +1,19 @@
 /**
- * The curves of a run besides its losses, one measurement for each closed step: speed, number of ready miners, and
- * bytes over the orchestrator's port per trained token, by kind.
- *
- * Invariant: all of them have the same length and stride, and end with the same step as the losses; they may begin
- * later if an older version wrote the log's first part. Plain data.
+ * A run's curves, one measurement per closed step: speed, ready miners, bytes per trained token over the orchestrator's
+ * port. All have one length and stride and end with the losses; they may begin later after an older version's log.
  */
 
 import { emptySeries, type Series } from "./series.ts";
 
-/**
- * wires: tasks with their tensors. merge: payloads and reduced slices. parameters: whole stages, and what audits and
- * evaluations read, including repeated tasks' tensors. control: all other messages.
- */
+/** parameters: whole stages, audits and evaluations. merge: payloads and reduced slices. wires: tasks with tensors. */
 export const byteKinds = ["wires", "merge", "parameters", "control"] as const;
 export type ByteKind = typeof byteKinds[number];
 
 export interface CurvesView {
-  readonly tokensPerSecond: Series; // from one closed step to the next, merges included
+  readonly tokensPerSecond: Series; // merges included
   readonly miners: Series; // ready
-  readonly bytesPerToken: Readonly<Record<ByteKind, Series>>; // both ways
-  moved: Record<ByteKind, number> | null; // bytes since the last closed step; null: not reported yet
+  readonly bytesPerToken: Readonly<Record<ByteKind, Series>>;
+  moved: Record<ByteKind, number> | null; // since the last closed step; null: not reported
 }
 
 export const emptyCurves = (): CurvesView => ({

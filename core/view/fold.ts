@@ -1,9 +1,6 @@
 /**
- * Folds one record of a run into its view.
- *
- * Pure in the project's sense: the same view and stamped record give the same view, changed in place. No order of
- * records throws: one about a stage that the run does not have, or of a type that only another version knows, changes
- * nothing, and one about an unknown node adds it. Out of scope: text for people; news items are kept as records.
+ * Folds a record of a run into its view, in place. No order of records throws: one about an unknown stage or of an
+ * unknown type changes nothing, one about an unknown node adds it.
  */
 
 import { noteCheck } from "./fold_checks.ts";
@@ -21,7 +18,7 @@ import { isCompared, type RecordOf, type StampedRecord, type ViewRecord } from "
 
 const newsCount = 48;
 const agreementCount = 12; // merges
-const recentStepCount = 16; // one more is kept, for its time
+const recentStepCount = 16; // plus one, for its time
 
 export function fold(view: RunView, { record, atMs }: Pick<StampedRecord, "record" | "atMs">): void {
   change(view, record, atMs);
@@ -95,25 +92,25 @@ function change(view: RunView, record: ViewRecord, atMs: number): void {
   }
 }
 
-/** Every type is handled above, or this does not compile; a log may hold those of another version. */
+/** Every type of this version is handled above, or this does not compile. */
 function unknownType(_record: never): void {}
 
 const news: ReadonlySet<string> = new Set(newsTypes);
 
 function isNews(view: RunView, record: ViewRecord): record is NewsRecord {
-  if (record.type === "nodeReady") return view.phase !== "gathering"; // before the start every node is new
+  if (record.type === "nodeReady") return view.phase !== "gathering"; // before, every node is new
   if (record.type === "verdict") return !record.passed;
   if (record.type === "roundMerged") return !record.stages.every((stage) => stage.agree);
   return news.has(record.type);
 }
 
-/** Adds news, dropping the oldest; normalized through JSON, so that a view read from a log is the same. */
+/** News goes through JSON, so that a view read from a log is the same. */
 function addNews(view: RunView, record: NewsRecord, atMs: number): void {
   view.news.push({ atMs, record: JSON.parse(JSON.stringify(record)) });
   if (view.news.length > newsCount) view.news.shift();
 }
 
-/** A new process displays the run: counts stay, but its nodes are not known yet. */
+/** A new process displays the run: counts stay, but its nodes are unknown. */
 function opened(view: RunView, { facts, startedAtMs, step }: RecordOf<"opened">): void {
   const stages = stagesOf(facts);
   const begun: Partial<RunView> = {
@@ -141,7 +138,6 @@ function takenUp(view: RunView, { step, round, phase, nodes }: RecordOf<"takenUp
   if (nodes !== undefined) takeUpNodes(view, nodes);
 }
 
-/** Updates what keeps the run from continuing. */
 function halted(
   view: RunView,
   record: RecordOf<
@@ -177,19 +173,18 @@ function measured(view: RunView, record: RecordOf<"wire" | "chain">): void {
 
 function runStarted(view: RunView, { step, round }: RecordOf<"runStarted">, atMs: number): void {
   Object.assign(view, { phase: "training", step, stepAtStart: step, round });
-  forgetFlight(view); // of an orchestrator that was killed
+  forgetFlight(view); // of a killed orchestrator
   forgetOpenPathways(view.pathways);
   restartPace(view, atMs);
 }
 
-/** The orchestrator is back; its counts stay. */
+/** The orchestrator is back. */
 function resumed(view: RunView, { step, round }: RecordOf<"resumed">, atMs: number): void {
   Object.assign(view, { step, stepAtStart: step, round });
   if (step > 0 && view.phase === "gathering") view.phase = "training";
   restartPace(view, atMs);
 }
 
-/** The run's pace is measured from here on. */
 function restartPace(view: RunView, atMs: number): void {
   view.trainingSinceMs = atMs;
   view.recentSteps = [{ tokens: 0, closedAtMs: atMs }];

@@ -1,8 +1,4 @@
-/**
- * Each validator's checks over the whole run. Only known nodes have checks.
- *
- * Invariant: a validator's checks are of bounded size, whatever it finds.
- */
+/** Each validator's checks over the whole run, in bounded size. Unknown nodes have none. */
 
 import type { ChecksView, RunView } from "./view.ts";
 import type { RecordOf } from "./view_record.ts";

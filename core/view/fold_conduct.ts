@@ -1,8 +1,4 @@
-/**
- * Each node's conduct besides its tasks: audits, faults, lateness. Only known nodes have conduct.
- *
- * Invariant: a node's conduct is of bounded size, whatever it does.
- */
+/** Each node's conduct besides its tasks, in bounded size. Unknown nodes have none. */
 
 import type { ConductView, RunView } from "./view.ts";
 import type { RecordOf } from "./view_record.ts";

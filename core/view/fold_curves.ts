@@ -1,11 +1,11 @@
-/** Folds closed steps and counted bytes into the curves of a run; a step that was undone is on none of them. */
+/** Folds closed steps and counted bytes into the curves of a run. */
 
 import { byteKinds } from "./curves.ts";
 import { dropLast, lengthOf, pushSeries, type Series } from "./series.ts";
 import type { RunView } from "./view.ts";
 import type { RecordOf } from "./view_record.ts";
 
-/** even; as many as a page shows per curve */
+/** even; as many as a page shows */
 const mostValues = 128;
 const mostBytes = Number.MAX_SAFE_INTEGER; // a damaged log may say anything
 
@@ -18,7 +18,7 @@ export function noteBytes({ curves, bytes }: RunView, record: RecordOf<"bytesMov
   }
 }
 
-/** Call before the step's own time is recorded as the last one. */
+/** Call before `recentSteps` gets the step. */
 export function noteStep(view: RunView, { tokens, atMs }: { tokens: number; atMs: number }): void {
   const { curves, recentSteps } = view;
   const before = recentSteps.at(-1);
@@ -32,7 +32,7 @@ export function noteStep(view: RunView, { tokens, atMs }: { tokens: number; atMs
   curves.moved = null;
 }
 
-/** The run continues from `step`; later measurements no longer count. */
+/** Drops measurements after `step`. */
 export function cutCurves({ curves, losses }: RunView, step: number): void {
   const { tokensPerSecond, miners, bytesPerToken } = curves;
   const count = lengthOf(losses) - step;

@@ -1,15 +1,13 @@
 /**
- * Where the microbatches of the open step are: each waits at the next hop after its last finished task.
- *
- * Invariant: a stage's counts are the hops that name it, so they are never negative.
+ * Where the open step's microbatches are: each waits at the hop after its last finished task. A stage's counts are the
+ * hops that name it.
  */
 
 import type { Hop, RunView, StageView } from "./view.ts";
 import type { RecordOf } from "./view_record.ts";
 
-const maxHops = 2 ** 16; // above a step's limit; microbatches beyond are not followed
+const maxHops = 2 ** 16; // above a step's limit
 
-/** Follows a microbatch from hop to hop; the lanes show where it waits as in flight. */
 export function moveMicrobatch(view: RunView, { microbatch, stage, direction }: RecordOf<"taskFinished">): void {
   const lane = (hop: Hop | undefined): StageView | undefined => hop === undefined ? undefined : view.stages[hop.stage];
   const before = view.hops[microbatch];
@@ -37,7 +35,7 @@ export function forgetFlight(view: RunView): void {
 
 const mostFollowed = 32;
 
-/** The microbatches of the open step with the lowest numbers, with their next hop. */
+/** Those with the lowest numbers. */
 export function followedHops({ hops, hopCount }: RunView): ({ readonly microbatch: number } & Hop)[] {
   const followed: ({ microbatch: number } & Hop)[] = [];
   if (hopCount === 0) return followed;

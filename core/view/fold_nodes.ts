@@ -1,8 +1,4 @@
-/**
- * The nodes of a view. A record about an unknown node adds it.
- *
- * Invariant: at most `maxNodes` are known; beyond that, new ones are left out until the next merge removes the lost ones.
- */
+/** The nodes of a view. A record about an unknown node adds it, up to `maxNodes`, until a merge removes lost ones. */
 
 import type { NodeId } from "../ids.ts";
 import type { Role } from "../protocol/message.ts";
@@ -50,7 +46,7 @@ export function changeNode(view: RunView, record: NodeRecord): void {
   }
 }
 
-/** Replaces the known nodes by these, keeping their conduct. */
+/** Keeps the conduct of those already known. */
 export function takeUpNodes(view: RunView, nodes: readonly TakenUpNode[]): void {
   const before = view.nodes;
   view.nodes = {};
@@ -74,7 +70,7 @@ const newNode = (node: NodeId): NodeView => ({
   ...{ conduct: newConduct(), checks: null, pace: null, openPace: null },
 });
 
-/** A validator has no stage to load before its first request. */
+/** A validator loads no stage before its first request. */
 const stateOfNew = (role: Role, isReady: boolean): NodeView["state"] =>
   isReady || role === "validator" ? "ready" : "loading";
 

@@ -5,7 +5,7 @@ import type { NodeView } from "./view.ts";
 import type { RecordOf } from "./view_record.ts";
 
 const window = 32; // tasks
-const longestMs = 2 ** 40; // no task takes decades; a damaged log may say so
+const longestMs = 2 ** 40; // a damaged log may say more
 
 export function notePace(node: NodeView, { tookMs, computeMs }: RecordOf<"taskFinished">): void {
   if (!isTime(tookMs) || !isTime(computeMs)) return; // written by another version

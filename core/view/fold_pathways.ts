@@ -1,8 +1,6 @@
 /**
- * The paths of some microbatches through the open and the last closed step.
- *
- * Owns the choice: evenly over the step's data, by the number of microbatches in the previous step. Invariant: at most
- * `mostPathways` at once, and fewer in a long pipeline.
+ * The paths of some microbatches through the open and the last closed step, evenly over the step's data: at most
+ * `mostPathways`, fewer in a long pipeline.
  */
 
 import { addHop, hopOf, type PathwaysView } from "./pathways.ts";
@@ -10,7 +8,7 @@ import type { RunView } from "./view.ts";
 import type { RecordOf } from "./view_record.ts";
 
 const mostPathways = 8;
-const mostHops = 64; // of all followed microbatches; one is always followed
+const mostHops = 64; // of all; one pathway is always followed
 
 export function noteHop(view: RunView, record: RecordOf<"taskFinished">): void {
   const { pathways, stages } = view;
@@ -35,7 +33,6 @@ export function closePathways({ pathways, stages }: RunView, step: number): void
   forgetOpenPathways(pathways);
 }
 
-/** The open step starts again. */
 export function forgetOpenPathways(pathways: PathwaysView): void {
   pathways.open = [];
   pathways.begun = 0;

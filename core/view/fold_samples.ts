@@ -1,15 +1,13 @@
 /**
- * Samples of the model's text over the run, each with the held-out loss of its round.
- *
- * Invariant: steps ascend, and at most `mostSamples` are kept, of bounded length; when there are more, every second one
- * is dropped, except the first and the newest.
+ * Samples of the model's text, with the held-out loss of their round. Steps ascend; beyond `mostSamples` every second
+ * one is dropped, except the first and the newest.
  */
 
 import type { RunView, TextSample } from "./view.ts";
 import type { RecordOf } from "./view_record.ts";
 
 const mostSamples = 8; // even
-const mostCharacters = 2_048; // of a prompt or a text; the orchestrator keeps to much less
+const mostCharacters = 2_048; // of a prompt or a text
 
 export function noteSample(view: RunView, { round, step, prompt, text }: RecordOf<"textSampled">): void {
   const loss = view.heldOut.find((point) => point.round === round)?.loss ?? null;
@@ -24,12 +22,11 @@ export function noteSample(view: RunView, { round, step, prompt, text }: RecordO
   }
 }
 
-/** An evaluation comes before or after the sample of its round. */
+/** An evaluation comes before or after its round's sample. */
 export function noteSampleLoss(view: RunView, { round, loss }: { round: number; loss: number }): void {
   view.samples = view.samples.map((sample) => sample.round === round ? { ...sample, loss } : sample);
 }
 
-/** The run returns to `step`: later samples no longer count. */
 export function forgetSamplesAfter(view: RunView, step: number): void {
   view.samples = view.samples.filter((sample) => sample.step <= step);
 }

@@ -1,18 +1,16 @@
 /**
- * How long a miner's tasks take, as the orchestrator measures it: the effect of its link and its machine.
- *
- * Owns: the mean of every few tasks, so that it seldom changes. The miner reports its compute time of a task; the rest
- * passed on the links both ways and in its queue, so the shortest rest is the best estimate for the link alone.
+ * How long a miner's tasks take. It reports its compute time; the rest passed on the links and in its queue, so the
+ * shortest rest estimates the link.
  */
 
-/** What a miner's last tasks took, in milliseconds: means, and the least time away from its device. */
+/** Milliseconds, means of every few tasks. */
 export interface PaceView {
-  readonly tookMs: number; // from sending a task to its result
-  readonly computeMs: number; // of these, on the device, as reported by the miner
-  readonly leastAwayMs: number; // of a task, on the links both ways and in the miner's queue
+  readonly tookMs: number; // from lease to result
+  readonly computeMs: number; // of these, by the miner's report
+  readonly leastAwayMs: number; // on both links and in the queue
 }
 
-/** Sums over tasks that are in no `PaceView` yet. */
+/** Tasks in no `PaceView` yet. */
 export interface OpenPace {
   tasks: number;
   tookMs: number;

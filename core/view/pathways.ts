@@ -1,41 +1,37 @@
 /**
- * The paths of microbatches through the pipeline: which miner did each task, when it was sent, and how long that took.
- *
- * Owns: the shape, and how a finished task is added. Plain data. Times are milliseconds. Invariant: a pathway holds a
- * stage's task in a direction once; a repeated task replaces the earlier one. Out of scope: which are followed
- * (fold_pathways.ts).
+ * The paths of microbatches through the pipeline, in milliseconds. A repeated task replaces the earlier one.
+ * fold_pathways.ts chooses which are followed.
  */
 
 import type { Direction, NodeId } from "../ids.ts";
 import type { RecordOf } from "./view_record.ts";
 
-/** A finished task of a microbatch. */
 export interface PathwayHop {
   readonly node: NodeId;
   readonly stage: number;
   readonly direction: Direction;
-  readonly attempt: number; // 0: the first
-  readonly sentMs: number; // after the step was opened
-  readonly tookMs: number; // from sending it to its result
-  readonly computeMs: number; // of these, on the device, as reported by the miner
+  readonly attempt: number;
+  readonly sentMs: number; // after the step opened
+  readonly tookMs: number; // from lease to result
+  readonly computeMs: number; // of these, by the miner's report
 }
 
 export interface PathwayView {
   readonly microbatch: number;
-  readonly step: number | null; // in which it counted, from 1; null: that step is open
-  hops: PathwayHop[]; // in the order in which they finished
+  readonly step: number | null; // from 1; null: open
+  hops: PathwayHop[]; // as they finished
 }
 
 export interface PathwaysView {
-  stride: number; // of the followed microbatches
-  begun: number; // microbatches of the open step that have passed the first stage
+  stride: number; // between followed microbatches
+  begun: number; // microbatches past the first stage
   open: PathwayView[];
-  closed: PathwayView[]; // of the last closed step
+  closed: PathwayView[]; // last closed step
 }
 
 export const noPathways = (): PathwaysView => ({ stride: 1, begun: 0, open: [], closed: [] });
 
-/** Null if another version wrote the record, without times. */
+/** Null: another version's record, without times. */
 export function hopOf(
   { node, stage, direction, task, sentMs, tookMs, computeMs }: RecordOf<"taskFinished">,
 ): PathwayHop | null {
@@ -50,7 +46,7 @@ export function hopOf(
   };
 }
 
-const attemptsOfLife = 1_000; // an item's numbers begin at a multiple of it after each rollback (step/wiring.ts)
+const attemptsOfLife = 1_000; // numbers restart at a multiple after each rollback (step/wiring.ts)
 const isTime = (value: number | undefined): boolean => value !== undefined && Number.isFinite(value) && value >= 0;
 
 export function addHop(pathway: PathwayView, hop: PathwayHop): void {

@@ -1,10 +1,9 @@
 /**
- * A curve of any length in bounded memory: when it is full, neighbours are averaged and each value stands for twice as many.
- * Invariant: every kept value is the mean of `stride` measurements, or null where one of them was non-finite; `pending` holds
- * the ones that do not fill a value yet. Plain data: a series survives JSON unchanged.
+ * A curve of any length in bounded memory: when it is full, neighbours are averaged and `stride` doubles. A value is
+ * the mean of `stride` measurements, or null where one was non-finite; `pending` holds the rest. Survives JSON.
  */
 
-export const maxValues = 512; // even; more than any terminal has columns
+export const maxValues = 512; // even; above a terminal's columns
 
 export interface Series {
   values: (number | null)[];
@@ -16,7 +15,7 @@ export function emptySeries(): Series {
   return { values: [], stride: 1, pending: { sum: 0, count: 0 } };
 }
 
-/** Null stands for a non-finite measurement and makes a gap. `most`: values kept, even, always the same for a series. */
+/** Null makes a gap. `most`: even, constant for a series. */
 export function pushSeries(series: Series, value: number | null, most = maxValues): void {
   const { pending } = series;
   pending.sum = sum(pending.sum, value);
@@ -35,7 +34,7 @@ export function pushSeries(series: Series, value: number | null, most = maxValue
 
 export const lengthOf = ({ values, stride, pending }: Series): number => values.length * stride + pending.count;
 
-/** Over all measurements that are not gaps; null without any. */
+/** Without gaps; null if nothing is left. */
 export function meanOf({ values, stride, pending }: Series): number | null {
   let total = 0;
   let count = 0;
@@ -51,7 +50,7 @@ export function meanOf({ values, stride, pending }: Series): number | null {
   return count === 0 ? null : total / count;
 }
 
-/** Removes the last `count` measurements; the remaining part of a split value counts as its mean. */
+/** The rest of a split value counts as its mean. */
 export function dropLast(series: Series, count: number): void {
   if (count <= 0) return;
   const { values, stride, pending } = series;
@@ -63,7 +62,7 @@ export function dropLast(series: Series, count: number): void {
   series.pending = { sum: rest === 0 ? 0 : cut === null ? null : cut * rest, count: rest };
 }
 
-/** An infinite sum is a gap too, because JSON cannot hold it. */
+/** An infinite sum is a gap, because JSON cannot hold it. */
 function sum(a: number | null, b: number | null): number | null {
   const total = a === null || b === null ? NaN : a + b;
   return Number.isFinite(total) ? total : null;

@@ -1,12 +1,9 @@
-/**
- * Tokens that a process has seen trained. A step counts once, by the highest one closed: a restarted orchestrator, or a
- * run after a rollback, trains some again.
- */
+/** Tokens that a process has seen trained. Steps repeated after a restart or a rollback count once. */
 export class TrainedTokens {
   total = 0;
   #step: number | null = null;
 
-  /** The highest step closed; null: none. */
+  /** Highest closed step; null: none. */
   get step(): number | null {
     return this.#step;
   }

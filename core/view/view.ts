@@ -1,9 +1,6 @@
 /**
- * The view of a run as plain data: the only source for the terminal, `/status`, a dashboard or a replay.
- *
- * Owns: the shape, its initial value, and what is computed from it. Only `fold` (fold.ts) changes a view. Invariants: a
- * view survives JSON unchanged, so it holds no Map, bigint or non-finite number; it is bounded, however long the run
- * is: curves are thinned, lists are short, lost nodes are dropped at the next merge.
+ * The view of a run: the only source for the terminal, `/status`, a dashboard or a replay. Only fold.ts changes it. It
+ * survives JSON (no Map, bigint or non-finite number) and is bounded, however long the run is.
  */
 
 import type { NodeId } from "../ids.ts";
@@ -21,7 +18,7 @@ export type MergePhase = "committing" | "reducing" | "applying" | "agreed";
 export interface StageView {
   readonly firstLayer: number;
   readonly layers: number;
-  forward: number; // microbatches whose next hop is this stage's forward or turnaround
+  forward: number; // next hop is a forward or turnaround here
   backward: number;
   merge: MergePhase | null; // null outside a merge
 }
@@ -31,52 +28,49 @@ export interface NodeView {
   readonly role: Role;
   state: "loading" | "ready" | "lost";
   stage: number | null;
-  loading: number | null; // percent of the current part; null if unknown or ready
+  loading: number | null; // percent of the current part; null: unknown or ready
   tasks: number; // finished
   conduct: ConductView;
-  checks: ChecksView | null; // null: it has checked nothing
-  pace: PaceView | null; // null: it has finished no task
+  checks: ChecksView | null; // null: none
+  pace: PaceView | null; // null: no task finished
   openPace: OpenPace | null;
 }
 
-/** A validator's checks. */
 export interface ChecksView {
   passed: number; // repeated tasks and gradients
   failed: number;
-  evaluated: number; // rounds, on held-out text
-  lastAtMs: number; // wall clock
+  evaluated: number; // rounds
+  lastAtMs: number;
   lastFailed: { readonly round: number; readonly miner: NodeId } | null;
-  lastLoss: { readonly round: number; readonly loss: number | null } | null; // loss null: it was non-finite
+  lastLoss: { readonly round: number; readonly loss: number | null } | null; // loss null: non-finite
 }
 
-/** A node's conduct besides its tasks, over the whole run; the reasons behind a score. */
+/** Over the whole run; the reasons behind a score. */
 export interface ConductView {
-  released: number; // tasks taken back from it
-  late: number; // merge answers that its stage did not wait for
-  outrun: number; // answers that came after their task was reassigned or its step had closed, which costs nothing
-  faults: number; // excluding outrun answers
-  blamed: number; // faults that were proven
-  lastFault: string | null; // its code
+  released: number; // tasks taken back
+  late: number; // merge answers that came too late
+  outrun: number; // answers to closed or reassigned tasks; costs nothing
+  faults: number; // without outrun answers
+  blamed: number; // proven faults
+  lastFault: string | null; // a code
   audits: { passed: number; failed: number; last: AuditView | null };
 }
 
-/** Numbers are null where they were non-finite. */
+/** Null: non-finite. */
 export interface AuditView {
   readonly atMs: number;
   readonly passed: boolean;
-  readonly error: number | null; // innovation error
+  readonly error: number | null;
   readonly tolerance: number | null;
 }
 
-/**
- * Whether the replicas of each stage had the same parameters when a round began; null: one replica, so not compared.
- */
+/** Whether replicas agreed when a round began; null: one replica. */
 export interface AgreementView {
   readonly round: number;
   readonly stages: readonly (boolean | null)[];
 }
 
-/** Numbers are null where they were non-finite. */
+/** Null: non-finite. */
 export interface VerdictView {
   readonly miner: NodeId;
   readonly stage: number;
@@ -86,39 +80,35 @@ export interface VerdictView {
   readonly lossError: number | null;
 }
 
-/** Loss on held-out text of the parameters after `step` steps, the last evaluation of its round. */
+/** The parameters after `step` steps, by the round's last evaluation. */
 export interface HeldOutPoint {
   readonly round: number;
   readonly step: number;
   readonly loss: number;
 }
 
-/** How the model continued a prompt, with the parameters after `step` steps. */
+/** The parameters after `step` steps continue a prompt. */
 export interface TextSample {
-  readonly round: number; // that began with them
+  readonly round: number;
   readonly step: number;
   readonly prompt: string;
-  readonly text: string; // foreign: the display must escape it
-  readonly loss: number | null; // on held-out text, of the round's last evaluation
+  readonly text: string; // foreign: escape it
+  readonly loss: number | null; // held-out, by the round's last evaluation
 }
 
-/** Where a microbatch goes next. */
 export interface Hop {
   readonly stage: number;
   readonly direction: "forward" | "backward";
 }
 
-/** Rounds that do not count, because a stage's training in them is in no parameters. */
+/** Rounds that do not count, because a stage's training is in no parameters. */
 export interface LostRoundsView {
-  count: number; // in the run's log
-  stages: { stage: number; reason: string }[]; // of the last one; none once a round has been merged since
-  isHalted: boolean; // the run waits before it repeats it
+  count: number;
+  stages: { stage: number; reason: string }[]; // of the last one; none after a merged round
+  isHalted: boolean; // waits before the next attempt
 }
 
-/**
- * Records that are news: nodeReady after the start, roundMerged and verdict only if something is wrong, the others
- * always.
- */
+/** nodeReady counts after the start, roundMerged and verdict only if something is wrong. */
 export const newsTypes = [
   "runStarted",
   "nodeReady",
@@ -158,42 +148,42 @@ export interface News {
 
 export interface RunView {
   facts: RunFacts;
-  begunAtMs: number; // of the run's first process; wall clock
-  startedAtMs: number; // of the process that displays the run
+  begunAtMs: number; // first process; wall clock
+  startedAtMs: number; // this process
   phase: ViewPhase;
-  isPaused: boolean; // because the orchestrator's disk is full
+  isPaused: boolean; // the orchestrator's disk is full
   isPausedByOwner: boolean;
   lostRounds: LostRoundsView;
-  unserved: number[]; // stages without a connected miner: the run waits for them
+  unserved: number[]; // without a connected miner
   step: number; // closed
   round: number;
-  stepAtStart: number; // more than 0 when a run is resumed
-  trainingSinceMs: number | null; // when the first step could start
+  stepAtStart: number; // above 0 after a resumption
+  trainingSinceMs: number | null; // from when the first step could start
   stages: StageView[];
   nodes: Record<NodeId, NodeView>;
-  nodeCount: number; // entries of `nodes`
-  hops: Record<number, Hop>; // by microbatch, of the open step
-  hopCount: number; // entries of `hops`
+  nodeCount: number;
+  hops: Record<number, Hop>; // by microbatch
+  hopCount: number;
   pathways: PathwaysView;
   losses: Series;
   lossFirst: number | null;
   lossLast: number | null;
   learningRate: number | null;
-  recentSteps: { tokens: number; closedAtMs: number }[]; // the last few; the first only gives the start of the second
-  validation: { round: number; loss: number }[]; // first and latest evaluation
-  heldOut: HeldOutPoint[]; // the whole curve, thinned; ascending steps
-  roundStarts: { round: number; step: number }[]; // the latest merges
-  samples: TextSample[]; // over the whole run, thinned; ascending steps
+  recentSteps: { tokens: number; closedAtMs: number }[]; // the first only times the second
+  validation: { round: number; loss: number }[]; // first and latest
+  heldOut: HeldOutPoint[]; // thinned, ascending steps
+  roundStarts: { round: number; step: number }[]; // latest merges
+  samples: TextSample[]; // thinned, ascending steps
   curves: CurvesView;
-  bytes: Record<ByteKind, number>; // over the orchestrator's port, both ways, since the log began
-  wire: WireCost | null; // null: nothing measured yet
+  bytes: Record<ByteKind, number>; // over the orchestrator's port, both ways
+  wire: WireCost | null; // null: not measured
   chain: ChainActivity | null; // null: no chain
   /** `agree` null: not compared. */
   lastMerge: { round: number; bytesPerMiner: number; mergeMs: number; agree: boolean | null } | null;
-  agreement: AgreementView[]; // of the latest merges, oldest first
+  agreement: AgreementView[]; // oldest first
   verdicts: { passed: number; failed: number; last: VerdictView | null };
   reLeases: number;
-  news: News[]; // the latest, oldest first
+  news: News[]; // oldest first
 }
 
 const noFacts: RunFacts = {
@@ -207,7 +197,7 @@ const noFacts: RunFacts = {
   layersOfStages: [],
 };
 
-/** The view before any record. The record `opened` brings the facts. */
+/** The record `opened` brings the facts. */
 export function emptyView(facts: RunFacts = noFacts, startedAtMs = 0): RunView {
   return {
     facts,
@@ -258,7 +248,7 @@ export function stagesOf({ layersOfStages }: RunFacts): StageView[] {
   });
 }
 
-/** Over the last few closed steps with the merges between them; null before the first one. */
+/** Merges included; null before the first step. */
 export function tokensPerSecond(view: RunView): number | null {
   const [before, ...steps] = view.recentSteps;
   if (before === undefined || steps.length === 0) return null;
@@ -267,20 +257,19 @@ export function tokensPerSecond(view: RunView): number | null {
   return ms > 0 ? (tokens * 1_000) / ms : null;
 }
 
-/** From the pace of this session, merges included; null while there is too little data or the run is over. */
+/** Merges included; null: too little data, or the run is over. */
 export function remainingMs(view: RunView, nowMs: number): number | null {
   const done = view.step - view.stepAtStart;
   if (view.trainingSinceMs === null || done < 2 || view.step >= view.facts.steps) return null;
   return ((nowMs - view.trainingSinceMs) / done) * (view.facts.steps - view.step);
 }
 
-/** The stages without a miner that keep the run from continuing. */
+/** Keep the run from continuing. */
 export function awaitedStages({ phase, step, facts, unserved }: RunView): readonly number[] {
   const isTraining = (phase === "training" || phase === "merging") && step < facts.steps;
   return isTraining ? unserved : [];
 }
 
-/** The nodes that take part, as far as the records tell. */
 export function presentNodes(view: RunView): NodeView[] {
   return Object.values(view.nodes).filter(({ state }) => state !== "lost");
 }

@@ -1,4 +1,4 @@
-/** Bfloat16 wires between device and host: the device rounds and widens, and half of the bytes cross. */
+/** The device rounds and widens, so that half of the bytes cross. */
 
 import { wireBytes } from "../../core/codec/wire.ts";
 import type { BuildTransfer } from "./codec.ts";

@@ -1,19 +1,17 @@
-/** The table of wire codecs on a GPU: one for each name of core/codec/codec_names.ts, or it does not compile. */
-
 import type { Codec } from "../../core/codec/codec_names.ts";
 import type { BuildTransfer, GpuCodec } from "./codec.ts";
 import { iotaOnGpu, qBlockOnGpu } from "./iota.ts";
 import { resbmOnGpu } from "./resbm.ts";
 import { plainEnd, plainStart } from "../layers/block_ends.ts";
 
-/** The buffer of values is the wire, byte for byte, so nothing is encoded or copied. */
+/** The values are the wire, byte for byte. */
 const float32Transfer: BuildTransfer = (_context, { wire, values }) => ({
   wire,
   staged: values,
   key: null,
   decode: [],
   encode: [],
-  toStaged: (bytes) => bytes, // WebGPU's memory is little-endian, as the wire is
+  toStaged: (bytes) => bytes, // both are little-endian
   fromStaged: (content) => new Uint8Array(content),
 });
 

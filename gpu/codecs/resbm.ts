@@ -1,8 +1,8 @@
 /**
- * Codec `resbm` on a device: a small encoder and decoder outside the blocks, beside a rectangular identity.
+ * Codec `resbm` on a device: an encoder and decoder outside the blocks, beside a rectangular identity.
  *
- * Sender: z = W_2 SiLU(W_1 h) + h[:, :r], where h is the residual stream behind the last block. Receiver: h' = V_2
- * SiLU(V_1 z) + [z, 0], the residual stream of the first block.
+ * Sender: z = W_2 SiLU(W_1 h) + h[:, :r], h the residual stream behind the last block. Receiver: h' = V_2 SiLU(V_1 z) +
+ * [z, 0], the residual stream of the first block.
  */
 
 import { resbmDecoderNames, resbmEncoderNames, resbmHidden } from "../../core/codec/resbm.ts";
@@ -35,7 +35,7 @@ function buildReceiver(context: LayerContext, { wireWidth, hold }: ReceiverOptio
     wire: { value, gradient },
     before: {
       forward: [...decoder.forward, leading.addTo({ wide: stream, narrow: value })],
-      // The identity's share last, because the decoder's overwrites the wire's gradient.
+      // The identity last, because the decoder overwrites the wire's gradient.
       backward: [...decoder.backward, leading.addFrom({ wide: residualGradient, narrow: gradient })],
     },
     after: noPiece,
@@ -63,7 +63,7 @@ function buildSender(context: LayerContext, { wireWidth, hold, attended, output 
 }
 
 interface ResidualMlp {
-  readonly end: "decoder" | "encoder"; // a stage may have both, of other widths
+  readonly end: "decoder" | "encoder"; // a stage may have both
   readonly names: readonly [first: string, second: string];
   readonly hold: Hold;
   readonly inWidth: number;
@@ -75,7 +75,6 @@ interface ResidualMlp {
   readonly inputGradient: BufferRange; // overwritten
 }
 
-/** output = W_2 SiLU(W_1 input). */
 function buildResidualMlp(context: LayerContext, mlp: ResidualMlp): Piece {
   const { ops, buffers, rows } = context;
   const { end, names, hold, inWidth, hiddenWidth, outWidth, input, output, outputGradient, inputGradient } = mlp;

@@ -1,10 +1,9 @@
 /**
- * What a stage that receives a wire keeps of each token (core/model/side.ts): a row of a table, widened and added to the residual
- * stream that the codec's receiver makes of the wire.
+ * Token side embeddings (core/model/side.ts): each token's row, widened, joins the receiver's stream.
  *
  *     e = Table[id];   attention reads x + W e;   behind it the stream is a + W e, where x and a are the receiver's
  *
- * The table is read ahead of the blocks, so that a block which is computed again needs no ids.
+ * The table is read ahead of the blocks, so recomputing them needs no ids.
  */
 
 import { present } from "../../core/assert.ts";
@@ -28,8 +27,8 @@ export function buildSide(context: LayerContext): Side | null {
 }
 
 /**
- * Where the receiver's stream behind the attention is its input plus the attention's output, the input has the side's
- * share; where it makes the stream itself, the side is the attention's residual.
+ * Where the stream behind the attention is its input plus its output, W e is added to the input; otherwise it is the
+ * attention's residual.
  */
 export function withSide(
   context: LayerContext,

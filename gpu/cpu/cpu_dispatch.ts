@@ -1,5 +1,3 @@
-/** One operation on the processor: a closure over fixed addresses. */
-
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
 import type { Job } from "./jobs/job.ts";
 import type { CpuKernels } from "./kernels/cpu_kernels.ts";
@@ -13,7 +11,7 @@ export function jobDispatch(team: Team, label: string, job: Job): CpuDispatch {
   return { label, run: () => team.run(job) };
 }
 
-/** Too short to be shared between threads. Its first arguments are addresses. */
+/** Too short to share between threads. Addresses come first. */
 export function kernelDispatch(
   { kernels }: Team,
   { name, ranges, numbers }: {

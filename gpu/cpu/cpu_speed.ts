@@ -1,4 +1,4 @@
-/** The speed of the processor's matrix product and attention (../speed), on as many threads as its stages have. */
+/** The speed of the processor's products and attention, on all threads of a stage. */
 
 import { type AttentionRequest, measureAttention } from "../speed/attention_speed.ts";
 import type { BatchSpeed } from "../speed/batch_speed.ts";
@@ -14,7 +14,7 @@ import { type AdapterSpeed, measureAdapterSpeed } from "../speed/adapter_speed.t
 import { f32, f32x4, i32, v128 } from "./wasm/expressions.ts";
 import { ModuleBuilder } from "./wasm/module_builder.ts";
 
-const width = 256; // one product takes about a millisecond
+const width = 256; // one product takes about 1 ms
 const square = { kind: "forward", rows: width, inWidth: width, outWidth: width } as const;
 
 interface Threads {
@@ -38,7 +38,7 @@ async function onPlace<T>(
   const team = new Team(buffers, { threads });
   const run = (program: readonly Dispatch[], times: number) => {
     for (let i = 0; i < times; i++) {
-      for (const dispatch of program) (dispatch as CpuDispatch).run(); // it is of this device
+      for (const dispatch of program) (dispatch as CpuDispatch).run();
     }
     return Promise.resolve();
   };
@@ -49,18 +49,15 @@ async function onPlace<T>(
   }
 }
 
-/**
- * What one thread can do at most (../speed/adapter_speed.ts): multiply-adds in 128-bit registers, without the fused
- * ones that exact results exclude, and copies in memory.
- */
-const chains = 12; // independent sums: with the factor and the addend they fill most of the sixteen registers
+/** One thread's peak (../speed/adapter_speed.ts): 128-bit multiply-adds, unfused for exact results, and copies. */
+const chains = 12; // independent sums, filling most of the sixteen registers
 const unrolled = 4;
 const rounds = 4096;
 const lanes = 4;
-const copiedBytes = 64 << 20; // beyond the caches of a core
+const copiedBytes = 64 << 20; // beyond a core's caches
 const uploadedBytes = 16 << 20; // a wire's size
 
-/** Each sum becomes sum * factor + addend, which stays finite. */
+/** sum * factor + addend stays finite. */
 function peakModule(): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder();
   module.function("multiplyAdds", { rounds: "i32" }, (f, { rounds: given }) => {
@@ -73,7 +70,7 @@ function peakModule(): Uint8Array<ArrayBuffer> {
         for (const sum of sums) f.set(sum, f32x4.add(f32x4.mul(sum, factor), addend));
       }
     });
-    sums.forEach((sum, i) => f.run(v128.store(i32.of(16 * i), sum))); // otherwise nothing would have to be computed
+    sums.forEach((sum, i) => f.run(v128.store(i32.of(16 * i), sum))); // so that the engine cannot skip the work
   });
   module.function("nothing", { rounds: "i32" }, () => {});
   return module.build();
@@ -82,9 +79,9 @@ function peakModule(): Uint8Array<ArrayBuffer> {
 export async function measureCpuAdapter(budgetMs: number): Promise<AdapterSpeed> {
   const { memory } = new CpuMemory();
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(peakModule()), { host: { memory } });
-  const { multiplyAdds, nothing } = exports as Record<"multiplyAdds" | "nothing", (rounds: number) => void>; // its own
+  const { multiplyAdds, nothing } = exports as Record<"multiplyAdds" | "nothing", (rounds: number) => void>;
   const from = new Uint8Array(copiedBytes).fill(1);
-  const to = new Uint8Array(copiedBytes).fill(2); // touched, so that no page is missing
+  const to = new Uint8Array(copiedBytes).fill(2); // touched, so that its pages exist
   const repeat = (what: () => void) => (times: number) => {
     for (let i = 0; i < times; i++) what();
     return Promise.resolve();

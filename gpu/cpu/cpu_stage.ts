@@ -1,6 +1,6 @@
 /**
- * A stage on the processor: WebAssembly SIMD without relaxed operations, so every machine and every engine computes the same
- * bits, on any number of threads (jobs/job.ts). Work is done when a call returns.
+ * A stage on the processor: WebAssembly SIMD without relaxed operations, so every machine computes the same bits, on
+ * any number of threads.
  */
 
 import type { StageSpec } from "../../core/model/spec.ts";
@@ -22,7 +22,7 @@ export const cpuAdapter: AdapterDescription = { device: "cpu", name: "processor 
 
 export interface Threading {
   readonly start?: StartHelpers; // @default workers of this thread
-  readonly sharing?: Sharing; // @default what is worth waking a thread for
+  readonly sharing?: Sharing;
 }
 
 export async function createCpuStage(
@@ -37,7 +37,7 @@ export async function createCpuStage(
   return await createDeviceStage(new CpuStageDevice(memory, { threads, ...threading }), spec, options);
 }
 
-/** Built on paper; throws an OutOfMemoryError if it does not fit. */
+/** Built on paper. Throws an OutOfMemoryError if it does not fit. */
 export async function bytesOfCpuStage(
   spec: StageSpec,
   options: StageOptions = {},
@@ -79,11 +79,11 @@ export class CpuStageDevice implements StageDevice {
   }
 
   check(): void {
-    this.#team.check(); // a trap in a kernel of this thread throws where it happens
+    this.#team.check(); // traps in this thread's kernels throw at once
   }
 
   run(program: readonly Dispatch[]): void {
-    for (const { run } of program as readonly CpuDispatch[]) run(); // they are of this device
+    for (const { run } of program as readonly CpuDispatch[]) run();
   }
 
   read(programs: readonly (readonly Dispatch[])[], ranges: readonly BufferRange[]): Promise<ArrayBuffer[]> {
@@ -112,7 +112,7 @@ export class CpuStageDevice implements StageDevice {
   }
 
   destroy(): void {
-    this.#team.close(); // the memory goes with its last reference
+    this.#team.close();
   }
 
   #place() {

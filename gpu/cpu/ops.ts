@@ -1,7 +1,4 @@
-/**
- * The operations of a stage on the processor (contract: stage_ops.ts): each a job on fixed addresses (jobs/), which
- * the team's threads share.
- */
+/** The operations of stage_ops.ts as jobs on fixed addresses, shared by the team's threads. */
 
 import { assert } from "../../core/assert.ts";
 import type { AttentionSizes } from "../attention_sizes.ts";
@@ -36,8 +33,8 @@ const lines = ({ offset }: BufferRange, width: number): Operand => ({
 });
 const rowsOf = (range: BufferRange, width: number): Operand => ({ ...lines(range, width), layout: "rows" });
 
-const plainNs = 0.03; // a byte that a kernel reads or writes
-const exponentialNs = 0.7; // a byte of values whose e^x is computed
+const plainNs = 0.03; // per byte read or written
+const exponentialNs = 0.7; // per byte of values under e^x
 const bytesOfUnit = 4096; // of a vector
 const line = 64; // bytes that threads should not share
 

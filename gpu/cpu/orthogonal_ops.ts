@@ -1,4 +1,4 @@
-/** Muon's operations on the processor. Symmetric products compute the lower half and copy it. */
+/** Symmetric products compute the lower half and copy it. */
 
 import type { MatrixSizes, OrthogonalOps, Polynomial } from "../optimizers/orthogonal_ops.ts";
 import type { BufferRange } from "../stage_ops.ts";

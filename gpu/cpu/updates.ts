@@ -1,5 +1,3 @@
-/** Optimizers on the processor, and the squared norm of the accumulated gradient. */
-
 import { present } from "../../core/assert.ts";
 import { wholePower } from "../../core/exact_math.ts";
 import type { OptimizerName } from "../../core/config/optimizer_names.ts";
@@ -30,7 +28,7 @@ export const cpuUpdates: Readonly<Record<OptimizerName, (parts: CpuParts) => Upd
 };
 
 const hyperWords = 12;
-const decayAt = 9; // of the learning rate times the weight decay
+const decayAt = 9; // learning rate x weight decay
 const noDecayAt = 10; // a zero
 const bytesOfUnit = 4096;
 const unitNs = 3_000;
@@ -66,7 +64,7 @@ function buildAdamw({ memory, team, table, vectors }: CpuParts): Update {
   return { dispatches, uploads: (options, steps) => [{ range: hyper, values: hyperValues(options, steps) }] };
 }
 
-/** The numbers of the `adamw` kernel, in its order, for the `steps`-th step, counted from 1. */
+/** In the `adamw` kernel's order; `steps` counts from 1. */
 function hyperValues(options: StepOptions, steps: number): Float32Array {
   const { learningRate, gradientScale, beta1, beta2, epsilon, weightDecay } = options;
   return Float32Array.of(
@@ -82,7 +80,7 @@ function hyperValues(options: StepOptions, steps: number): Float32Array {
   );
 }
 
-const chunkBytes = 16_384; // four lanes sum up to 1,024 squares each before float64 takes over
+const chunkBytes = 16_384; // a lane sums 1,024 squares before float64 takes over
 const chunkNs = 2_000;
 
 export function buildGradientNorm({ memory, team, table, vectors }: CpuParts): GradientNorm {

@@ -1,7 +1,6 @@
 /**
- * A stage computed layer by layer, on a device that has room for one: each is opened, loaded, used and closed in
- * turn. For rare repetitions of single tasks: it takes no steps. Outputs and losses have the bits of the whole stage
- * on the same device.
+ * A stage computed layer by layer, on a device with room for one, to repeat single tasks without steps. Outputs and
+ * losses have the bits of the whole stage.
  */
 
 import { type LayerSpec, layerSpecs } from "../../core/model/layer_specs.ts";
@@ -13,7 +12,7 @@ export interface LayeredStageOptions {
   readonly adapter: AdapterDescription;
   /** Closed before the next one is opened. */
   readonly open: (spec: StageSpec) => Promise<StageCompute>;
-  /** Forgetting gradients saves a vector as large as the parameters. */
+  /** False saves a vector as large as the parameters. */
   readonly keepsGradients: boolean;
 }
 
@@ -35,7 +34,7 @@ export class LayeredStage implements StageCompute {
     this.#gradients = keepsGradients ? new Float32Array(length) : null;
   }
 
-  /** Kept, not copied. */
+  /** Not copied. */
   loadParameters(parameters: Float32Array): Promise<void> {
     this.#parameters = parameters;
     return this.zeroGradients();
@@ -126,7 +125,7 @@ export class LayeredStage implements StageCompute {
     this.#parameters = new Float32Array(0);
   }
 
-  /** Of every layer: the stage's own, then the residual stream after each layer but the last. */
+  /** Per layer: the stage's own, then the residual stream. */
   async #inputs(first: StageInput): Promise<StageInput[]> {
     const inputs = [first];
     for (const at of this.#layers.keys()) {

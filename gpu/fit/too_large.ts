@@ -1,10 +1,10 @@
-/** Stages that a device cannot hold: what is too large, its size, the limit. For the user; not our bug. */
+/** Stages that a device cannot hold. For the user; not our bug. */
 
 import type { StageOptions } from "../compute.ts";
 
 export interface TooLarge {
-  readonly label: string; // of the buffer
-  readonly action: string; // "allocate 'logits' as a buffer"
+  readonly label: string;
+  readonly action: string; // such as "allocate 'logits' as a buffer"
   readonly bytes: number;
   readonly limitBytes: number;
 }
@@ -31,7 +31,6 @@ const mebibytes = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MiB`;
 export class TooLittleMemoryError extends Error {
   override name = "TooLittleMemoryError";
 
-  /** By `--memory`. */
   static allowed({ bytes, memoryBytes }: { bytes: number; memoryBytes: number }): TooLittleMemoryError {
     return new TooLittleMemoryError(
       `Cannot hold this stage: it takes ${mebibytes(bytes)}, even if activations are computed again, and ` +
@@ -50,7 +49,7 @@ export class TooLittleMemoryError extends Error {
   }
 }
 
-/** Rejects with the last refusal. A `build` that rejects has freed what it took. */
+/** Rejects with the last refusal. A rejecting `build` has freed its memory. */
 export async function withLessKept<T>(options: StageOptions, build: (options: StageOptions) => Promise<T>): Promise<T> {
   let refusal: unknown;
   for (const attempt of attempts(options)) {
@@ -64,7 +63,6 @@ export async function withLessKept<T>(options: StageOptions, build: (options: St
   throw refusal;
 }
 
-/** From what takes the most memory to what takes the least, without repetitions. */
 function attempts(options: StageOptions): StageOptions[] {
   const { activationBytes = 0, recomputes = false } = options;
   const bare: StageOptions = { ...options, activationBytes: 0 };

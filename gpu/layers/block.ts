@@ -1,6 +1,6 @@
 /**
- * The two halves of a transformer block, each norm, work, residual. A codec gives a stage's first and last block
- * other ends (block_ends.ts), so the caller chooses the residual and where gradients come from and go to.
+ * The two halves of a transformer block. The caller chooses the residual and where gradients go, because a codec
+ * changes a stage's first and last block (block_ends.ts).
  */
 
 import { qkvWidth } from "../attention_sizes.ts";
@@ -11,11 +11,11 @@ export interface HalfOptions {
   readonly layer: number;
   readonly hold: Hold;
   readonly input: BufferRange; // (rows, d)
-  readonly residual: BufferRange | undefined; // added to the output
+  readonly residual: BufferRange | undefined;
   readonly output: BufferRange; // (rows, d)
   readonly outputGradient: BufferRange; // (rows, d)
   readonly inputGradient: BufferRange; // (rows, d)
-  readonly accumulate: boolean; // add to inputGradient, which already holds the residual's share
+  readonly accumulate: boolean; // inputGradient holds the residual's share
 }
 
 const tensorName = (layer: number, part: string) => `model.layers.${layer}.${part}.weight`;
@@ -74,13 +74,13 @@ export function buildAttentionHalf(context: LayerContext, options: HalfOptions):
   };
 }
 
-const ffnRows = 2048; // a multiple of 64, so that every range begins where an adapter can bind it
+const ffnRows = 2048; // a multiple of 64: any adapter can bind it
 
 /**
  * output = residual + W_down (silu(gate) * up) of RMSNorm(input).
  *
- * Some rows at a time, as the expanded rows are a block's largest memory by far: the gradients of all parts share it, and so do
- * their values if the block computes them again. The weights' gradients are summed in the same order either way.
+ * Some rows at a time, because the expanded rows are a block's largest memory: parts share it for gradients, and for
+ * recomputed values. Weights' gradients are summed in the same order either way.
  */
 export function buildFfnHalf(context: LayerContext, options: HalfOptions): Piece {
   const { buffers, rows, recomputes, spec: { model: { ffnWidth } } } = context;
@@ -112,18 +112,18 @@ export function buildFfnHalf(context: LayerContext, options: HalfOptions): Piece
 }
 
 interface FfnMemory {
-  readonly gateUp: BufferRange; // (rows, 2 ffnWidth) of all rows, or of one part's
+  readonly gateUp: BufferRange; // (rows, 2 ffnWidth), of all rows or one part's
   readonly activated: BufferRange; // (rows, ffnWidth)
-  readonly activatedGradient: BufferRange; // of one part's rows
+  readonly activatedGradient: BufferRange; // one part's rows
   readonly gateUpGradient: BufferRange;
 }
 
 interface FfnPart extends HalfOptions {
-  readonly first: number; // row
+  readonly first: number;
   readonly rows: number;
-  readonly firstHeld: number; // row of the part in gateUp and activated
+  readonly firstHeld: number; // first row in gateUp and activated
   readonly norm: Norm;
-  readonly normGradient: BufferRange; // (rows, d) of all rows
+  readonly normGradient: BufferRange; // (rows, d), all rows
   readonly memory: FfnMemory;
 }
 

@@ -1,9 +1,6 @@
 /**
- * What every layer builder needs: operations, sizes, parameters and gradients by name, and scratch buffers that
- * layers share in the backward pass.
- *
- * A layer builder allocates what it must keep between forward and backward as storage, all else as scratch, and
- * returns dispatches; it never runs anything.
+ * What layer builders need. They allocate as storage what they keep between forward and backward, everything else as
+ * scratch, and return dispatches; they run nothing.
  */
 
 import { assert, present } from "../../core/assert.ts";
@@ -12,11 +9,11 @@ import type { DeviceVectors } from "../device_vector.ts";
 import { type AttentionSizes, attentionSizes } from "../attention_sizes.ts";
 import { type BufferRange, type DeviceBuffers, type Dispatch, gainChunkRows, type StageOps } from "../stage_ops.ts";
 
-/** Two dispatch lists; `backward` is already in backward order. */
+/** `backward` is in backward order. */
 export interface Piece {
   readonly forward: readonly Dispatch[];
   readonly backward: readonly Dispatch[];
-  /** What must run before the backward if shared memory has been used since. @default forward */
+  /** Runs before the backward if shared memory has been used since. @default forward */
   readonly again?: readonly Dispatch[];
 }
 
@@ -28,14 +25,14 @@ export interface LayerContext {
   readonly width: number; // d
   readonly attention: AttentionSizes;
   readonly ropeTable: BufferRange;
-  /** dL/d(residual stream), (rows, d): every layer converts it in place from its output's gradient to its input's. */
+  /** dL/d(residual stream), (rows, d), changed in place by each layer. */
   readonly residualGradient: BufferRange;
   readonly recomputes: boolean;
-  readonly parameter: (name: string) => BufferRange; // that lies in one buffer
+  readonly parameter: (name: string) => BufferRange; // in one buffer
   readonly gradient: (name: string) => BufferRange;
-  /** A matrix, or adjacent tensors that form one (q to v, gate to up), in parts that each lie in one buffer. */
+  /** A matrix, or adjacent tensors that form one (q to v, gate to up), in parts of one buffer. */
   readonly matrixParts: (first: string, last?: string) => readonly MatrixPart[];
-  /** Memory of a block for what its backward needs of its forward. */
+  /** For what a block's backward needs of its forward. */
   readonly holdOf: (layer: number) => Hold;
 }
 
@@ -46,7 +43,7 @@ export interface MatrixPart {
   readonly gradient: BufferRange;
 }
 
-/** Memory for a named part: the block's own, or shared by all blocks that compute it again. */
+/** The block's own, or shared if blocks are computed again. */
 export type Hold = (part: string, count: number) => BufferRange;
 
 export interface ContextOptions {
@@ -54,7 +51,7 @@ export interface ContextOptions {
   readonly buffers: DeviceBuffers;
   readonly spec: StageSpec;
   readonly vectors: Pick<DeviceVectors, "parameters" | "gradients">;
-  readonly recomputes: boolean; // each block's backward computes its forward again
+  readonly recomputes: boolean;
 }
 
 export function layerContext({ ops, buffers, spec, vectors, recomputes }: ContextOptions): LayerContext {
@@ -105,7 +102,7 @@ function partsOf(
 export interface Norm {
   readonly output: BufferRange; // (rows, d)
   readonly forward: Dispatch;
-  /** From the gradient of `output` to that of the input: added to `inputGradient`, or overwriting it. */
+  /** `inputGradient`: added to or overwritten. */
   readonly backward: (
     options: { outputGradient: BufferRange; inputGradient: BufferRange; accumulate: boolean },
   ) => Dispatch[];
@@ -134,10 +131,10 @@ export function buildNorm(context: LayerContext, options: { name: string; input:
   };
 }
 
-/** A matrix product; `names` are adjacent tensors that form one matrix. */
+/** `names`: adjacent tensors that form one matrix. */
 export interface ProductOptions {
   readonly names: readonly [first: string, last?: string];
-  readonly rows?: number; // default: those of a task
+  readonly rows?: number; // default: a task's
   readonly inWidth: number;
   readonly outWidth: number;
   readonly input: BufferRange;
@@ -151,7 +148,7 @@ export interface LinearOptions extends ProductOptions {
   readonly accumulate?: boolean; // adds to the input's gradient
 }
 
-/** Where the matrix lies in parts, each makes its columns of the output. */
+/** Each part computes its columns of the output. */
 export function buildProduct(context: LayerContext, options: ProductOptions): Dispatch[] {
   const { input, output, residual } = options;
   return linearParts(context, options).map(({ sizes, weight, columnsOf }) =>
@@ -161,7 +158,7 @@ export function buildProduct(context: LayerContext, options: ProductOptions): Di
   );
 }
 
-/** Each part of the matrix adds its share to the input's gradient. */
+/** Each part adds to the input's gradient. */
 export function buildLinear(context: LayerContext, options: LinearOptions): Piece {
   const { ops } = context;
   const { input, outputGradient, inputGradient, accumulate = false } = options;
@@ -190,7 +187,6 @@ function linearParts(context: LayerContext, options: ProductOptions) {
   }));
 }
 
-/** From this column of the first row on. */
 const columnsFrom = ({ buffer, offset, size }: BufferRange, column: number): BufferRange => ({
   ...{ buffer, offset: offset + 4 * column, size: size - 4 * column },
 });

@@ -1,5 +1,3 @@
-/** Rows of tables by token id. */
-
 import { embeddingName } from "../../core/model/spec.ts";
 import type { BufferRange } from "../stage_ops.ts";
 import { tokenIndexLength } from "../token_index.ts";
@@ -7,14 +5,14 @@ import type { LayerContext, Piece } from "./context.ts";
 
 export interface Lookup extends Piece {
   readonly tokens: BufferRange; // u32 (rows)
-  readonly index: BufferRange; // u32, tokenIndex(tokens); the backward reads it
+  readonly index: BufferRange; // u32, tokenIndex(tokens), for the backward
   readonly output: BufferRange; // (rows, the table's width)
 }
 
 export interface LookupOptions {
-  readonly table: string; // (V, width), its tensor's name
+  readonly table: string; // (V, width), tensor name
   readonly width: number;
-  readonly label: string; // of the output
+  readonly label: string;
   readonly outputGradient: BufferRange; // (rows, width)
 }
 

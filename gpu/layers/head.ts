@@ -1,9 +1,8 @@
 /**
- * Final norm, untied output matrix and mean cross-entropy: the tail stage's way out.
+ * Final norm, untied output matrix and mean cross-entropy.
  *
- * Logits are made for some rows at a time, and their gradient goes into those of the matrix and of the norm before the next rows
- * take their place: tokens times vocabulary would be the largest buffer by far. The number of rows depends on the vocabulary
- * only, so every device sums in the same order.
+ * Logits are computed for some rows at a time and replaced once their gradient is used: (tokens, vocabulary) would be
+ * the largest buffer. Their number depends on the vocabulary only, so every device sums in the same order.
  */
 
 import { type BufferRange, type Dispatch, partOf } from "../stage_ops.ts";
@@ -11,13 +10,13 @@ import { buildLinear, buildNorm, buildProduct, type LayerContext } from "./conte
 
 const matrixName = "lm_head.weight";
 const logitsFloats = 2 ** 23; // 32 MiB
-const rowsMultiple = 64; // ranges of rows begin where any adapter can bind them
+const rowsMultiple = 64; // any adapter can bind it
 
 export interface Head {
   readonly targets: BufferRange; // u32 (rows)
   readonly losses: BufferRange; // (rows), nats
   readonly evaluate: readonly Dispatch[];
-  /** Losses, the gradients of matrix and norm, and dL/d(input). */
+  /** Losses, the gradients of matrix and norm, dL/d(input). */
   readonly turnaround: readonly Dispatch[];
   readonly sampling: Sampling;
 }
@@ -31,7 +30,6 @@ export interface Sampling {
   readonly logits: BufferRange; // (B, V)
 }
 
-/** How many rows' logits are held at once. */
 export function logitRows({ rows, vocabulary }: { rows: number; vocabulary: number }): number {
   return Math.min(rows, rowsMultiple * Math.max(1, Math.floor(logitsFloats / vocabulary / rowsMultiple)));
 }
@@ -75,18 +73,17 @@ interface HeadPart {
   readonly rows: number;
   readonly input: BufferRange; // (rows, d), normed
   readonly inputGradient: BufferRange;
-  readonly logits: BufferRange; // (rows, V) at its start; cross-entropy can turn them into their gradient
+  readonly logits: BufferRange; // (rows, V) at its start, later the gradient
   readonly targets: BufferRange;
   readonly losses: BufferRange;
 }
 
-/** `project`: from normed rows to logits and back. */
 function partOfHead(context: LayerContext, { rows, input, inputGradient, logits, targets, losses }: HeadPart) {
   const { ops, width, rows: meanOver, spec } = context;
   const vocabulary = spec.model.vocabSize;
   const project = buildLinear(context, {
     ...{ names: [matrixName], rows, inWidth: width, outWidth: vocabulary, input, output: logits },
-    ...{ outputGradient: logits, inputGradient }, // cross-entropy turns logits into their gradient
+    ...{ outputGradient: logits, inputGradient }, // cross-entropy writes it there
   });
   const lossOf = (writeGradient: boolean) =>
     ops.crossEntropy({ rows, vocabulary, meanOver, writeGradient }, { targets, logits, losses });

@@ -1,14 +1,14 @@
 /**
- * Muon's step on a device, from products of matrices; AdamW's update of the same device steps the rest.
+ * Muon's step on a device, from matrix products; AdamW steps the other tensors.
  *
- * The Newton-Schulz rounds of a matrix X are polynomials of its Gram matrix A (n, n), n the shorter side: each multiplies X by
- * P = a I + b A + c A², which takes A to P A P. So the rounds run on A alone and gather Q = P₅ P₄ P₃ P₂ P₁, and one product Q X
- * ends them. Matrices whose long side is three times the short one need half the work of rounds on X, and all products but the
- * first and last are of symmetric matrices that commute, so a device may compute one half of them. The price is accuracy: a
- * change in float32 is 1e-6 to 5e-4 off (at most 1.2e-3 where both halves are computed), the most for a gradient of rank one,
- * and 1e-6 to 9e-5 with rounds on X. The norm that X is divided by is the root of A's trace.
+ * A Newton-Schulz round multiplies X by a polynomial P = a I + b A + c A² of its Gram matrix A (n, n), n the shorter
+ * side, which takes A to P A P. So rounds run on A alone and collect Q = P₅ P₄ P₃ P₂ P₁, and one product Q X ends them.
+ * That is half the work if one side is three times the other, and all products but the first and last are of symmetric
+ * matrices that commute, so one half suffices. In float32 a change is 1e-6 to 5e-4 off (at most 1.2e-3 if both halves
+ * are computed), worst for a gradient of rank one; rounds on X give 1e-6 to 9e-5. X is divided by the root of A's
+ * trace.
  *
- * Matrices are stepped one after the other, so all share one scratch of the largest one's size.
+ * Matrices share one scratch.
  */
 
 import { present } from "../../core/assert.ts";
@@ -23,7 +23,7 @@ export interface MuonParts extends VectorParts {
   readonly ops: StageOps;
   readonly orthogonal: OrthogonalOps;
   readonly buffers: DeviceBuffers;
-  readonly rest: Update; // of the tensors that Muon leaves
+  readonly rest: Update;
 }
 
 export function buildMuon(parts: MuonParts): Update {
@@ -48,7 +48,6 @@ export function buildMuon(parts: MuonParts): Update {
   };
 }
 
-/** Gram matrices need all of a matrix. */
 function mustBeWhole({ buffers, vectors }: MuonParts, { name, size, offset }: Matrix): void {
   if (vectors.parameters.pieces({ offset, size }).length === 1) return;
   const limit = { bytes: 4 * size, limitBytes: buffers.largestBytes };
@@ -68,8 +67,8 @@ interface Scratch {
   readonly numbers: BufferRange;
   readonly direction: BufferRange; // (rows, columns) of the largest matrix
   readonly change: BufferRange;
-  readonly inverse: BufferRange; // one number: see OrthogonalOps.unitTrace
-  readonly squares: readonly BufferRange[]; // four, (n, n) of the largest n
+  readonly inverse: BufferRange; // see OrthogonalOps.unitTrace
+  readonly squares: readonly BufferRange[]; // four (n, n) of the largest n
 }
 
 const shortSide = ({ rows, columns }: Matrix): number => Math.min(rows, columns);
@@ -115,11 +114,11 @@ function stepOf(
 
 interface Factor {
   readonly dispatches: readonly Dispatch[];
-  readonly gram: BufferRange; // holds the Gram matrix before
-  readonly result: BufferRange; // holds Q after
+  readonly gram: BufferRange; // the Gram matrix, before
+  readonly result: BufferRange; // Q, after
 }
 
-/** Q of a Gram matrix, both (side, side). */
+/** Both are (side, side). */
 function factorOf(
   orthogonal: OrthogonalOps,
   { side, inverse, squares }: { side: number; inverse: BufferRange; squares: readonly BufferRange[] },

@@ -1,8 +1,6 @@
 /**
- * What Muon asks of a device besides a layer's operations (stage_ops.ts): products of square symmetric matrices, and
- * the element-wise work around them.
- *
- * Matrices are f32, row-major, with sides that are multiples of 4. Every sum has a fixed order.
+ * Muon's operations besides stage_ops.ts. Matrices are f32, row-major, with sides that are multiples of 4. Every sum
+ * has a fixed order.
  */
 
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
@@ -18,17 +16,17 @@ export interface Polynomial {
   readonly c: number;
 }
 
-export const numbersLength = 4; // floats, a whole vector: gradient scale, rate, decay, and one unused
+export const numbersLength = 4; // floats: gradient scale, rate, decay, one unused
 
 export interface OrthogonalOps {
-  /** momentum = decay momentum + s gradient; direction = s gradient + decay momentum; gradient = 0. s: gradientScale. */
+  /** momentum = decay momentum + s gradient; direction = s gradient + decay momentum; gradient = 0. s: gradientScale */
   nesterov(
     sizes: { readonly count: number; readonly decay: number },
     tensors: { gradient: BufferRange; momentum: BufferRange; direction: BufferRange; numbers: BufferRange },
   ): Dispatch;
   /** output (n, n) = X Xᵀ of a wide matrix, Xᵀ X of a tall one; n is the shorter side. */
   gram(sizes: MatrixSizes, tensors: { matrix: BufferRange; output: BufferRange }): Dispatch[];
-  /** output = a bᵀ, all (side, side), where this is known to be symmetric: a device may compute one half. */
+  /** output = a bᵀ, all (side, side), known to be symmetric: one half suffices. */
   symmetricProduct(side: number, tensors: { a: BufferRange; b: BufferRange; output: BufferRange }): Dispatch[];
   /** inverse (1) = 1 / (sqrt(trace) + epsilon) of the matrix (side, side), which is then multiplied by its square. */
   unitTrace(

@@ -1,17 +1,17 @@
-/** What a device can do at most, and what every use of it costs, whatever our kernels make of it. */
+/** What a device can do at most, whatever our kernels achieve. */
 
 import { type BatchSpeed, measureBatches, type Repeated } from "./batch_speed.ts";
 
 export interface AdapterSpeed {
-  /** FLOPs of float32 multiply-adds in registers: no product of matrices is faster. */
+  /** FLOPs of float32 multiply-adds in registers. */
   readonly multiplyAdds: BatchSpeed;
-  /** Bytes read and written by a copy in the device's own memory, of buffers larger than a processor's caches. */
+  /** Bytes read and written in buffers larger than a processor's caches. */
   readonly copy: BatchSpeed;
-  /** Bytes from this program's memory to the device's, and back. */
+  /** Bytes to the device, and back. */
   readonly upload: BatchSpeed;
   readonly readBack: BatchSpeed;
-  readonly dispatchMicroseconds: number; // of one more dispatch in a submitted program
-  readonly roundTripMs: number; // of a dispatch whose result is waited for
+  readonly dispatchMicroseconds: number; // one more dispatch in a submitted program
+  readonly roundTripMs: number; // including the wait for its result
 }
 
 export interface AdapterPlace {
@@ -20,7 +20,7 @@ export interface AdapterPlace {
   readonly upload: Repeated;
   readonly readBack: Repeated;
   readonly dispatches: Repeated;
-  /** A submitted dispatch and the wait for it, each time. */
+  /** Each is a submitted dispatch and the wait for it. */
   readonly roundTrips: Repeated;
 }
 

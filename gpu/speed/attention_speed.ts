@@ -1,6 +1,6 @@
 /**
- * How fast a device computes causal attention with the kernels of stages. FLOPs count what a causal mask leaves: two
- * products of T (T + 1) / 2 dot products forward, five backward, whatever a kernel computes besides.
+ * The speed of causal attention. FLOPs count unmasked work: two products of T (T + 1) / 2 dot products forward, five
+ * backward.
  */
 
 import type { AttentionSizes } from "../attention_sizes.ts";

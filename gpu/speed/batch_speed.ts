@@ -1,8 +1,6 @@
 /**
- * How fast something that repeats is, by the clock and per CPU second.
- *
- * Batches grow until one takes a good part of the budget, twofold at least, so that a device's wait for its queue
- * barely counts. The results are the best batch by the clock and the best per CPU second.
+ * The speed of something that repeats, from the best batch. Batches at least double until one takes a good part of the
+ * budget, so that waiting for the queue barely counts.
  */
 
 import process from "node:process";
@@ -10,11 +8,11 @@ import process from "node:process";
 export interface BatchSpeed {
   readonly perSecond: number; // units
   readonly perCpuSecond: number; // units; user and system time of this process
-  readonly measuredMs: number; // duration of the best batch
+  readonly measuredMs: number; // of the best batch
 }
 
 export interface Repeated {
-  readonly units: number; // of one repetition
+  readonly units: number;
   run(times: number): Promise<void>;
 }
 

@@ -1,10 +1,10 @@
-/** How fast a device multiplies matrices with the products of stages: the bulk of a miner's work. */
+/** The speed of matrix products, the bulk of a miner's work. */
 
 import type { Dispatch, LinearSizes } from "../stage_ops.ts";
 import { measureBatches } from "./batch_speed.ts";
 import { filled, type KernelPlace } from "./kernel_place.ts";
 
-/** By the operand that is transposed, as libraries of matrices call it. */
+/** The transposed operand, as matrix libraries call it. */
 export const gemmForms = { forward: "NT", inputGradient: "NN", weightGradient: "TN" } as const;
 
 /** y = x Wᵀ, dx = dy W, and dW += dyᵀ x. */
@@ -16,14 +16,14 @@ export interface GemmTask extends LinearSizes {
 
 export interface GemmRequest {
   readonly budgetMs: number;
-  readonly task?: GemmTask | undefined; // @default the device's own: square, forward
+  readonly task?: GemmTask | undefined; // @default square, forward, of the device's own size
 }
 
 export interface GemmSpeed {
-  readonly flopsPerSecond: number; // a multiply-add counted as two
-  readonly flopsPerCpuSecond: number; // at its best: user and system time of this process
-  readonly width: number; // columns of the product
-  readonly measuredMs: number; // duration of the best batch
+  readonly flopsPerSecond: number; // a multiply-add counts as two
+  readonly flopsPerCpuSecond: number; // user and system time of this process
+  readonly width: number; // the product's columns
+  readonly measuredMs: number; // of the best batch
 }
 
 export async function measureGemm(

@@ -1,5 +1,3 @@
-/** Where kernels are measured: a device's operations and memory. */
-
 import type { BufferRange, DeviceBuffers, Dispatch, StageOps } from "../stage_ops.ts";
 
 export interface KernelPlace {
@@ -9,7 +7,7 @@ export interface KernelPlace {
   run(program: readonly Dispatch[], times: number): Promise<void>;
 }
 
-/** Memory with ordinary values: zeros run cooler. */
+/** Ordinary values, because zeros run cooler. */
 export function filled(buffers: DeviceBuffers, { label, count }: { label: string; count: number }): BufferRange {
   const range = buffers.storage(label, count);
   buffers.upload(range, Float32Array.from({ length: count }, (_, i) => (i % 251) / 251 - 0.5));

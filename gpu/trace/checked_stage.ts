@@ -1,16 +1,13 @@
 /**
- * The smallest stage that uses the kernels of a given one at its own widths, for comparing a device with the
- * processor.
- *
- * Layers are alike, so one is enough. Tokens and vocabulary are cut only where the processor would take long: widths
- * decide which kernel a product gets and where it could be wrong.
+ * The smallest stage with the kernels of a given one, for comparing devices: one layer at full widths, which decide the
+ * kernel. Tokens and vocabulary are cut only if the processor would take long.
  */
 
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 
-const mostFlops = 2e10; // of a task: two seconds of one thread of a slow processor
-const mostFloats = 2 ** 26; // of parameters: 256 MiB, and as much of gradients, on either device
-const leastTokens = 64; // of a sequence: a kernel's largest tile of rows
+const mostFlops = 2e10; // of a task: two seconds of one slow thread
+const mostFloats = 2 ** 26; // of parameters: 256 MiB, and as much of gradients
+const leastTokens = 64; // per sequence: a kernel's largest tile of rows
 const flopsPerFloat = 6; // per token: a product in the forward, two in the backward
 const vocabularyStep = 64;
 

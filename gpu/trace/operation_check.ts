@@ -1,9 +1,7 @@
 /**
- * Compares a device with the processor, operation by operation.
- *
- * A miner whose device is wrong is banned like a cheat: audits see only what a task puts out. Here its owner learns
- * the operation. Devices round differently, so results differ in the last bits; a wrong kernel differs by far more,
- * and the first operation that does is the culprit, as all before it agree.
+ * Compares a device with the processor, operation by operation, because a miner with a wrong device is banned and
+ * audits see only a task's result. Honest devices differ in the last bits. The first operation that is off by far more
+ * is the culprit.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -17,32 +15,32 @@ import { keyOf, nextUint32, openStream } from "../../core/prng.ts";
 import type { StageInput } from "../compute.ts";
 
 export interface OperationCheck {
-  readonly outputs: number; // compared
-  readonly processorHash: string; // SHA-256 over the hashes of all its outputs: the same on every machine
-  readonly worst: Departure; // the first beyond its tolerance, or else the one nearest to it
+  readonly outputs: number;
+  readonly processorHash: string; // SHA-256 over the hashes of all its outputs, the same on every machine
+  readonly worst: Departure; // the first beyond its tolerance, otherwise the nearest to it
   readonly agrees: boolean;
 }
 
-/** How far one output is off, and its 64 rows that are off the furthest. */
+/** Of one output, with its 64 worst rows. */
 export interface Departure {
   readonly stage: number;
   readonly operation: string;
-  readonly memory: string; // what it wrote
+  readonly memory: string; // the output's label
   /** |ours - theirs| / |theirs| of all its values; of codes, the share of unequal bytes. */
   readonly difference: number;
   readonly tolerance: number;
   readonly firstRow: number;
   readonly lastRow: number;
-  readonly rowsHash: string; // SHA-256 of these rows' bytes
+  readonly rowsHash: string; // SHA-256
   readonly processorRowsHash: string;
 }
 
 export const valueTolerance = 1e-3; // honest devices: 1e-6 on software drivers; audits allow 0.05
-export const codeTolerance = 0.02; // a value next to an edge between two codes may fall on either side
+export const codeTolerance = 0.02; // a value at an edge between two codes may fall on either side
 
 const blockRows = 64;
 
-/** Both make a new device for each stage. `device` null: only the processor's hash counts. */
+/** `device` null: only the processor's hash counts. */
 export async function checkOperations(
   specs: readonly StageSpec[],
   { device, processor }: { device: (() => StageDevice) | null; processor: () => StageDevice },
@@ -128,7 +126,7 @@ async function hashOf(bytes: Uint8Array): Promise<string> {
   return new Uint8Array(digest).toHex();
 }
 
-/** In the order of the operations. The device is destroyed. */
+/** The device is destroyed. */
 export async function tracedTask(device: StageDevice, spec: StageSpec): Promise<TracedOutput[]> {
   const outputs: TracedOutput[] = [];
   const traced = new TracedDevice(device, (output) => outputs.push(output));
@@ -148,17 +146,17 @@ export async function tracedTask(device: StageDevice, spec: StageSpec): Promise<
   }
 }
 
-/** Inputs follow from the stage's shape and a number, so any two devices can be given the same. */
+/** Made from the stage's shape and a number, so devices can be compared. */
 const wireScale = 1;
 const gradientScale = 1e-2;
-const parameterScale = 0.1; // at this width; wider products add up more values, and must not saturate what follows
+const parameterScale = 0.1; // wider products add more values and must not saturate what follows
 const scaledWidth = 32;
-const gainScale = 0.3; // about 1
+const gainScale = 0.3; // around 1
 
 interface TaskWork {
   readonly input: StageInput;
   readonly targets: Uint32Array; // of a tail
-  readonly gradient: Uint8Array | null; // null: of a tail
+  readonly gradient: Uint8Array | null; // null at a tail
 }
 
 function taskWork(spec: StageSpec, index = 0): TaskWork {
@@ -179,7 +177,7 @@ function taskWork(spec: StageSpec, index = 0): TaskWork {
   };
 }
 
-/** No tensor is zero or one throughout, as at the start of training, where a wrong operation could go unseen. */
+/** Tensors of all zeros or ones, as at the start of training, would hide wrong operations. */
 function taskParameters(spec: StageSpec): Float32Array {
   const table = parameterTable(spec);
   const matrixScale = parameterScale * Math.min(1, Math.sqrt(scaledWidth / spec.model.width));
@@ -192,7 +190,7 @@ function taskParameters(spec: StageSpec): Float32Array {
   return parameters;
 }
 
-/** Uniform in [-scale, scale). */
+/** In [-scale, scale). */
 function randomValues(
   count: number,
   { label, index, scale }: { label: string; index: number; scale: number },

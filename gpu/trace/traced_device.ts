@@ -1,8 +1,6 @@
 /**
- * A stage's device that shows what every operation of a task writes, as soon as it is written.
- *
- * Each operation is a task of its own with a read-back, so a trace is slow. Updates are not traced, nor is what is
- * copied before it is read (logits for sampling).
+ * A stage's device that shows what each operation writes, each with a read-back, so a trace is slow. Neither updates
+ * are traced nor what is copied before it is read (logits for sampling).
  */
 
 import type { OptimizerName } from "../../core/config/optimizer_names.ts";
@@ -14,10 +12,10 @@ import { qkvWidth } from "../attention_sizes.ts";
 
 export interface TracedOutput {
   readonly operation: OperationName;
-  readonly memory: string; // the label it was allocated with, "layer 0 qkv"
+  readonly memory: string; // its label, such as "layer 0 qkv"
   readonly rows: number;
   readonly rowBytes: number;
-  readonly isBytes: boolean; // codes of a wire; else f32 values
+  readonly isBytes: boolean; // codes of a wire; otherwise f32 values
   readonly content: Uint8Array;
 }
 
@@ -131,10 +129,10 @@ export class TracedDevice implements StageDevice {
   }
 }
 
-/** `note` gets the last dispatch of each operation, and what it has then written. */
+/** `note` gets each operation's last dispatch and result. */
 function notingOps(ops: StageOps, note: (dispatch: Dispatch, noted: Noted) => void): StageOps {
   const noting = (operation: OperationName) => (...args: unknown[]): Dispatch | Dispatch[] => {
-    // The table has a line for each operation with its own arguments, which TypeScript cannot follow through a name.
+    // TypeScript cannot follow the arguments through the name.
     const made = (ops[operation] as (...args: unknown[]) => Dispatch | Dispatch[]).apply(ops, args);
     const written = (outputs[operation] as (...args: unknown[]) => readonly Output[])(...args);
     const last = Array.isArray(made) ? made.at(-1) : made;
@@ -186,12 +184,11 @@ class LabelledBuffers implements DeviceBuffers {
   }
 }
 
-/** Of f32 values, or of a wire's bytes. */
 interface Output {
   readonly range: BufferRange;
   readonly rows: number;
-  readonly rowBytes: number; // to the next row; a row may begin within a wider matrix
-  readonly isBytes?: boolean; // not values. @default false
+  readonly rowBytes: number; // to the next row, which may be part of a wider matrix
+  readonly isBytes?: boolean; // @default false
 }
 
 type OperationName = keyof StageOps;
@@ -235,5 +232,5 @@ export const outputs: Outputs = {
   codesDecode: ({ shape: { rows, width }, values }) => [matrix(values, rows, width)],
 };
 
-/** Bytes to read of it: the last row of a part of a wider matrix ends early. */
+/** The last row of a part of a wider matrix ends early. */
 const bytesOf = ({ range, rows, rowBytes }: Output): number => Math.min(range.size, rows * rowBytes);

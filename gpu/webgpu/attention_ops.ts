@@ -1,4 +1,4 @@
-/** Attention and rotary positions of one layer as dispatches, in place on the fused matrix of q, k and v. */
+/** Attention and rotary positions, in place on the fused q, k and v. */
 
 import { type AttentionSizes, qkvWidth } from "../attention_sizes.ts";
 import {
@@ -34,16 +34,16 @@ export function rotate(
 }
 
 /**
- * `direct` reads the other side's rows at addresses that are the same in all lanes (software adapters; barriers cost there).
- * `tiled` brings them through workgroup memory and works on several `together` (real GPUs).
+ * `direct`: lanes share the addresses that they read (software adapters: barriers cost there). `tiled`: several rows
+ * `together`, through workgroup memory (real GPUs).
  */
 export type AttentionSettings =
-  | { readonly family: "direct"; readonly lanes: number } // of a workgroup, a row each
+  | { readonly family: "direct"; readonly lanes: number } // per workgroup, a row each
   | { readonly family: "tiled"; readonly together: number };
 
-const tiledLanes = [128, 64] as const; // more share what a workgroup reads; results do not depend on it
+const tiledLanes = [128, 64] as const; // more share what they read; results do not depend on it
 
-/** Rows of a workgroup: the most of which there are enough to fill a device. */
+/** The most rows that still fill a device. */
 function lanesFor(settings: AttentionSettings, { sequences, length, kvHeads }: AttentionSizes): number {
   if (settings.family === "direct") return settings.lanes;
   const [most, least] = tiledLanes;
@@ -52,7 +52,7 @@ function lanesFor(settings: AttentionSettings, { sequences, length, kvHeads }: A
 
 type Of = Omit<DispatchOptions, "kernel">;
 
-/** Heads so wide that a workgroup cannot hold tiles of them are read directly. */
+/** Tiles of very wide heads do not fit. */
 const settingsFor = (settings: AttentionSettings, { headWidth }: AttentionSizes): AttentionSettings =>
   settings.family === "tiled" && headWidth > widestTiled(settings) ? { family: "direct", lanes: 64 } : settings;
 

@@ -1,7 +1,4 @@
-/**
- * Rounding to bfloat16 and widening as dispatches. Both kernels work on bit patterns, so every adapter produces the bytes of
- * core/codec/bfloat16.ts, subnormals and NaN included.
- */
+/** Works on bit patterns, so every adapter gives the bytes of core/codec/bfloat16.ts, subnormals and NaN included. */
 
 import { assert } from "../../core/assert.ts";
 import { groupsPerRow, type Kernels, type KernelSource, workgroupGrid } from "./kernel.ts";
@@ -9,10 +6,10 @@ import type { BufferRange, Dispatch } from "../stage_ops.ts";
 import decodeSource from "./wgsl/bfloat16_decode.wgsl" with { type: "text" };
 import encodeSource from "./wgsl/bfloat16_encode.wgsl" with { type: "text" };
 
-const lanes = 64; // the workgroup size of both kernels
+const lanes = 64; // workgroup size
 
 interface Operands {
-  readonly count: number; // of values, a multiple of 4
+  readonly count: number; // values, a multiple of 4
   readonly values: BufferRange; // f32
   readonly bytes: BufferRange; // two values in a word
 }

@@ -1,9 +1,8 @@
 /**
- * The GPU buffers of one stage. All are destroyed together: without `destroy` nothing is freed until a garbage
- * collection.
+ * The GPU buffers of one stage, destroyed together: otherwise nothing is freed until a garbage collection.
  *
- * Reading back goes through one staging buffer and only here: touching a mapped range before `mapAsync` resolved
- * makes Deno panic. Each `mapAsync` costs about 11 ms in Deno, so a task reads everything it needs in one go.
+ * All reading back goes through one staging buffer here: touching a mapped range before `mapAsync` resolved makes Deno
+ * panic. Each `mapAsync` costs about 11 ms in Deno, so a task reads everything at once.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -12,11 +11,11 @@ import type { BufferRange, DeviceBuffers } from "../stage_ops.ts";
 import { TooLargeError } from "../fit/too_large.ts";
 
 export function gpuBuffer({ buffer }: BufferRange): GPUBuffer {
-  return buffer as GPUBuffer; // ranges stay with the device that made them
+  return buffer as GPUBuffer; // ranges stay with their device
 }
 
-const submitBytes = 1 << 20; // uploads from here on are submitted at once
-const chunkBytes = 16 << 20; // larger uploads and read-backs go in pieces: an upload stages a copy until the next submit
+const submitBytes = 1 << 20; // larger uploads are submitted at once
+const chunkBytes = 16 << 20; // larger transfers go in pieces: an upload stages a copy until the next submit
 
 export class StageBuffers implements DeviceBuffers {
   readonly #gpu: GpuDevice;
@@ -25,9 +24,9 @@ export class StageBuffers implements DeviceBuffers {
   readonly #partBytes: number;
   #staging: GPUBuffer | null = null;
   #storageBytes = 0;
-  #bytes = 0; // of all buffers
+  #bytes = 0;
 
-  /** `partBytes`: the most that one part of a vector may have, if that is less than the device allows. */
+  /** `partBytes`: the most for one part of a vector. */
   constructor(gpu: GpuDevice, { partBytes = Infinity }: { partBytes?: number | undefined } = {}) {
     this.#gpu = gpu;
     this.#partBytes = partBytes;
@@ -80,14 +79,14 @@ export class StageBuffers implements DeviceBuffers {
     const { queue } = this.#gpu.device;
     for (let start = 0; start < data.byteLength; start += chunkBytes) {
       const bytes = Math.min(chunkBytes, data.byteLength - start);
-      // The view is cut explicitly: writeBuffer's own offsets count elements, not bytes.
+      // writeBuffer's own offsets count elements, not bytes.
       const part = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset + start, bytes);
       queue.writeBuffer(gpuBuffer(range), range.offset + start, part);
       if (data.byteLength >= submitBytes) queue.submit([]); // frees the upload's staging memory
     }
   }
 
-  /** Sizes the staging buffer for tasks that read `bytes` at once; call before the first `read`. */
+  /** Before the first `read`. */
   reserveStaging(bytes: number): void {
     assert(this.#staging === null, "Staging is reserved once");
     const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
@@ -95,7 +94,7 @@ export class StageBuffers implements DeviceBuffers {
     this.#staging = this.#create({ label: "staging", size, usage });
   }
 
-  /** Ends `encoder` with copies of `ranges`, submits it, waits, and returns owned copies of the bytes. One read-back. */
+  /** Ends `encoder` with copies of `ranges`. Returns owned copies. */
   async submitAndRead(encoder: GPUCommandEncoder, ranges: readonly BufferRange[]): Promise<ArrayBuffer[]> {
     const staging = this.#staging;
     assert(staging !== null, "Staging must be reserved before reading");
@@ -115,7 +114,6 @@ export class StageBuffers implements DeviceBuffers {
     return copies;
   }
 
-  /** Piece by piece, of a range of any size. */
   async readFloats(range: BufferRange, count: number): Promise<Float32Array> {
     const result = new Float32Array(count);
     const pieceBytes = Math.min(chunkBytes, this.#staging?.size ?? 0);
@@ -129,18 +127,17 @@ export class StageBuffers implements DeviceBuffers {
   }
 
   /**
-   * For work without a result. In Deno, asking for the queue's end blocks until the GPU is idle, and awaiting the answer would
-   * add 10 ms. Later work is ordered after this anyway, and the next call finds a failure at the latest.
+   * For work without a result. In Deno, asking for the queue's end blocks until the GPU is idle; awaiting the answer
+   * adds 10 ms. The next call finds a failure at the latest.
    */
   finish(): Promise<void> {
     this.#gpu.device.queue.onSubmittedWorkDone().catch(() => {
-      // Only a lost device rejects, and GpuDevice reports that itself.
+      // Only a lost device rejects, and GpuDevice reports it.
     });
     this.#gpu.throwIfFailed();
     return Promise.resolve();
   }
 
-  /** Waits until all submitted work is done, and reports its failures. */
   async settle(): Promise<void> {
     await this.#gpu.whileWorking(this.#gpu.device.queue.onSubmittedWorkDone());
   }

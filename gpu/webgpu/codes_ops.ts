@@ -1,4 +1,4 @@
-/** Codes of few bits as dispatches: the bytes and values of core/codec/scaled_codes.ts on every adapter. */
+/** Codes of few bits: the bytes and values of core/codec/scaled_codes.ts on every adapter. */
 
 import { assert } from "../../core/assert.ts";
 import type { WireShape } from "../../core/codec/codec.ts";
@@ -9,9 +9,9 @@ import decodeSource from "./wgsl/codes_decode.wgsl" with { type: "text" };
 import encodeSource from "./wgsl/codes_encode.wgsl" with { type: "text" };
 import scalesSource from "./wgsl/codes_scales.wgsl" with { type: "text" };
 
-const lanes = 64; // the workgroup size of the kernels
-const rowsOfScales = 4; // rows of a workgroup of codes_scales
-const one = 161; // the scale byte of 1; the next three are quarter octaves above
+const lanes = 64; // workgroup size
+const rowsOfScales = 4; // per workgroup of codes_scales
+const one = 161; // scale byte of 1; the next three are quarter octaves above
 
 interface Operands {
   readonly codes: CodesSpec;
@@ -63,5 +63,5 @@ function sizesOf(shape: WireShape): { count: number; scaleWords: number } {
   return { count, scaleWords: codesOffset(shape) / 4 };
 }
 
-/** The entries of the scales 2^(0/4) to 2^(3/4); all others are these times a power of two. */
+/** The scales 2^(0/4) to 2^(3/4); all others are these times a power of two. */
 const quarters = (table: Float32Array) => [...table.subarray(one, one + 4)].map(floatBits);

@@ -1,14 +1,11 @@
 /**
- * The WebGPU device of this thread: adapter choice, explicit limits, and failures that cannot be missed.
- *
- * Uncaptured errors and a lost device are silent by default: calls go on and compute nothing. Here the first failure
- * is kept, reported to `onFailure`, thrown by every later call (`throwIfFailed`) and ends every wait
- * (`whileWorking`).
+ * The WebGPU device of this thread. By default, uncaptured errors and a lost device are silent, and calls compute
+ * nothing. So the first failure is kept, reported to `onFailure`, thrown by every later call (`throwIfFailed`) and ends
+ * every wait (`whileWorking`).
  */
 
 import type { AdapterDescription } from "../compute.ts";
 
-/** The text says what this machine has instead. */
 export class NoAdapterError extends Error {
   override name = "NoAdapterError";
 }
@@ -22,19 +19,19 @@ const onlySoftware = (found: string) => `Cannot open a GPU: only ${found} was fo
 const noDevice = (adapter: string, reason: string) =>
   `Cannot open ${adapter}: its driver gives no device with the limits that it promises: ${reason}`;
 
-/** A command of ours was wrong, unless it is a `DeviceLostError`. */
+/** A wrong command of ours, unless it is a `DeviceLostError`. */
 export class GpuFailure extends Error {
   override name = "GpuFailure";
 }
 
-/** The driver was reset, or ran out of memory: all memory is gone. A new device may work. */
+/** The driver was reset or ran out of memory. A new device may work. */
 export class DeviceLostError extends GpuFailure {
   override name = "DeviceLostError";
 }
 
 /**
- * Requested up to what the adapter offers; the defaults (128 MiB bindings, 256 MiB buffers) are too small for a stage, and a
- * workgroup's 16 KiB for the largest tiles.
+ * The defaults (128 MiB bindings, 256 MiB buffers) are too small for a stage, and a workgroup's 16 KiB for the largest
+ * tiles.
  */
 const raisedLimits = [
   "maxBufferSize",
@@ -43,9 +40,8 @@ const raisedLimits = [
   "maxComputeWorkgroupStorageSize",
 ] as const;
 
-/** What kernels may use of this device, and what the adapter could do beyond it. */
 export interface DeviceFacts {
-  readonly limits: DeviceLimits; // those the device was opened with
+  readonly limits: DeviceLimits; // as opened
   readonly features: readonly string[]; // of the adapter; our kernels need none
 }
 
@@ -56,9 +52,9 @@ const shownLimits = [...raisedLimits, "maxComputeInvocationsPerWorkgroup"] as co
 export type AdapterKind = "hardware" | "software";
 
 export interface OpenGpuOptions {
-  /** Where to ask for an adapter. @default navigator.gpu */
+  /** @default navigator.gpu */
   readonly gpu?: Pick<GPU, "requestAdapter"> | undefined;
-  /** Another kind is refused. @default any */
+  /** @default any */
   readonly kind?: AdapterKind;
   /** If the adapter has them. @default without */
   readonly timestamps?: boolean;
@@ -91,7 +87,7 @@ export class GpuDevice {
     };
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
-      fail(failureOf((event as GPUUncapturedErrorEvent).error)); // Deno types the listener's argument as a plain Event
+      fail(failureOf((event as GPUUncapturedErrorEvent).error)); // Deno types the argument as a plain Event
     });
     device.lost.then(({ message, reason }) =>
       fail(new DeviceLostError(`Cannot continue computing as the GPU device was lost: ${message || reason}`))
@@ -107,7 +103,7 @@ export class GpuDevice {
     if (this.#failure !== null) throw this.#failure;
   }
 
-  /** Rejects with this device's failure if that comes first or is the reason why the promise rejects. */
+  /** Rejects with this device's failure, if any. */
   async whileWorking<T>(promise: Promise<T>): Promise<T> {
     const { promise: failed, reject } = Promise.withResolvers<never>();
     this.#waits.add(reject);
@@ -116,7 +112,7 @@ export class GpuDevice {
       this.throwIfFailed();
       return value;
     } catch (error) {
-      await new Promise((resolve) => setTimeout(resolve)); // a loss is told after the rejections that it causes
+      await new Promise((resolve) => setTimeout(resolve)); // a loss is reported after the rejections that it causes
       this.throwIfFailed();
       throw error;
     } finally {
@@ -130,7 +126,7 @@ export class GpuDevice {
   }
 }
 
-/** An uncaptured error: of memory or of the driver itself, or else a command of ours that it rejected. */
+/** Failures of memory or driver, otherwise our rejected command. */
 function failureOf(error: GPUError): GpuFailure {
   const { message } = error;
   if (error instanceof GPUOutOfMemoryError) {

@@ -1,7 +1,3 @@
-/**
- * One dispatch of a matrix product: which text of the generator, its bindings, its constants and its workgroups.
- */
-
 import { assert } from "../../core/assert.ts";
 import type { BufferRange } from "../stage_ops.ts";
 import { gemmSource } from "./generate/gemm.ts";
@@ -12,13 +8,13 @@ export interface GemmOptions {
   readonly rows: number;
   readonly columns: number;
   readonly depth: number;
-  /** Floats between two stored rows of A, of C and the residual, if they are columns of wider matrices. */
+  /** Floats between stored rows of A, and of C and residual, within wider matrices. */
   readonly aStride?: number | undefined;
   readonly cStride?: number | undefined;
   readonly bindings: readonly BufferRange[];
   /** Adds the residual (`forward`) or what the output holds. */
   readonly adds: boolean;
-  /** Leaves the tiles beyond the diagonal alone. */
+  /** Skips tiles beyond the diagonal. */
   readonly lowerOnly?: boolean;
 }
 

@@ -1,8 +1,4 @@
-/**
- * The speed of a GPU's matrix product and attention (../speed).
- *
- * Owns: the default size. Invariant: its buffers are gone when it returns.
- */
+/** The speed of a GPU's products and attention. Its buffers are gone when it returns. */
 
 import { type AttentionRequest, measureAttention } from "../speed/attention_speed.ts";
 import type { BatchSpeed, Repeated } from "../speed/batch_speed.ts";
@@ -16,9 +12,8 @@ import { type KernelSettings, Ops } from "./ops.ts";
 import { type AdapterSpeed, measureAdapterSpeed } from "../speed/adapter_speed.ts";
 
 const softwareWidth = 512; // one product takes llvmpipe some 10 ms
-const hardwareWidth = 2048; // enough workgroups for the largest GPUs; three matrices take 48 MiB
+const hardwareWidth = 2048; // fills the largest GPUs; three matrices take 48 MiB
 
-/** A device, and the settings of its kernels. */
 export interface GpuWithSettings {
   readonly gpu: GpuDevice;
   readonly settings: KernelSettings;
@@ -58,23 +53,20 @@ async function onPlace<T>(
   }
 }
 
-/**
- * What an adapter can do at most (../speed/adapter_speed.ts): multiply-adds in registers, copies between its
- * buffers, uploads, read-backs, dispatches.
- */
-const chains = 12; // independent sums: as many as eight-lane registers of a software adapter hold
+/** An adapter's peak (../speed/adapter_speed.ts). */
+const chains = 12; // independent sums: the eight-lane registers of a software adapter
 const unrolled = 16;
 const softwareRounds = 64;
 const hardwareRounds = 256; // a dispatch takes much longer than its start
 const workgroupSize = 64;
 const softwareWorkgroups = 64;
-const hardwareWorkgroups = 8192; // enough for the largest GPUs
-const copiedBytes = 64 << 20; // beyond the caches of a core
+const hardwareWorkgroups = 8192; // fills the largest GPUs
+const copiedBytes = 64 << 20; // beyond a core's caches
 const uploadedBytes = 16 << 20; // a wire's size
 
 /**
- * Each sum becomes sum * factor + addend. The operands are read, so that nothing is known when it is compiled. No vectors: an H200
- * adds to those at 0.7 of the rate (tests/lab/LOG.md).
+ * sum * factor + addend, with operands unknown to the compiler. An H200 adds to vectors at 0.7 of the rate
+ * (tests/lab/LOG.md).
  */
 function peakSource(rounds: number): string {
   const names = Array.from({ length: chains }, (_, i) => `sum${i}`);

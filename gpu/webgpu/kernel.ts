@@ -1,9 +1,6 @@
 /**
- * From WGSL text to dispatches. Pipelines are cached by their text, so layers, stages and shapes share them; a dispatch
- * (pipeline, bind group, workgroups) is made once and only replayed afterwards.
- *
- * Bindings are numbered in the order given; constants, if any, come last as a uniform. A shader that does not compile is our
- * bug: the error shows the driver's message and the numbered source.
+ * From WGSL text to dispatches, built once and replayed. Pipelines are cached by text. Bindings are numbered in order;
+ * constants come last as a uniform. A shader that does not compile is our bug.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -18,14 +15,13 @@ export interface GpuDispatch extends Dispatch {
   readonly workgroups: readonly [number, number, number];
 }
 
-export const groupsPerRow = 32768; // below every adapter's limit of workgroups along one axis
+export const groupsPerRow = 32768; // below every adapter's limit per axis
 
 /** A flat range of workgroups, in rows. */
 export function workgroupGrid(groups: number): [number, number] {
   return [Math.min(groups, groupsPerRow), Math.ceil(groups / groupsPerRow)];
 }
 
-/** A WGSL program: its name in messages and its text. */
 export interface KernelSource {
   readonly label: string;
   readonly source: string;
@@ -34,7 +30,7 @@ export interface KernelSource {
 export interface DispatchOptions {
   readonly kernel: KernelSource;
   readonly bindings: readonly BufferRange[];
-  /** 32-bit words of the shape uniform; write floats as `floatBits(x)`. */
+  /** 32-bit words of the shape uniform, floats as `floatBits(x)`. */
   readonly constants?: readonly number[];
   readonly workgroups: readonly [x: number, y?: number, z?: number];
 }
@@ -45,7 +41,6 @@ export class ShaderError extends Error {
 
 const scratchFloat = new DataView(new ArrayBuffer(4));
 
-/** The bit pattern of an f32, for a list of u32 constants. */
 export function floatBits(value: number): number {
   scratchFloat.setFloat32(0, value, true);
   return scratchFloat.getUint32(0, true);
@@ -56,13 +51,13 @@ export class Kernels {
   readonly #pipelines = new Map<string, GPUComputePipeline>();
   readonly #constants = new Map<string, GPUBuffer>();
   #unchecked: { kernel: KernelSource; error: Promise<GPUError | null> }[] = [];
-  #cold: GpuDispatch[] = []; // the first dispatch of each pipeline that has not run yet
+  #cold: GpuDispatch[] = []; // the first dispatch of each pipeline that has not run
 
   constructor(gpu: GpuDevice) {
     this.#gpu = gpu;
   }
 
-  /** Distinct pipelines so far: each costs one compilation by the driver. */
+  /** Each pipeline costs one compilation by the driver. */
   get count(): number {
     return this.#pipelines.size;
   }
@@ -91,8 +86,8 @@ export class Kernels {
   }
 
   /**
-   * Rejects if any new shader is broken, then makes the driver compile the new pipelines, which would otherwise happen at the
-   * first task: each runs once with a single workgroup, on buffers whose content does not matter yet.
+   * Rejects if a new shader is broken. Runs each new pipeline with one workgroup, because drivers compile at the first
+   * run; the buffers' content does not matter yet.
    */
   async warmUp(): Promise<void> {
     const unchecked = this.#unchecked;
@@ -107,12 +102,11 @@ export class Kernels {
     await this.#gpu.whileWorking(this.#gpu.device.queue.onSubmittedWorkDone());
   }
 
-  /** Their stage was given up or closed: its buffers are gone, so they can no longer run. */
+  /** Their stage's buffers are gone. */
   forgetCold(): void {
     this.#cold = [];
   }
 
-  /** One pass, one submit. */
   run(program: readonly Dispatch[]): void {
     const encoder = this.#gpu.device.createCommandEncoder();
     encodeProgram(encoder, program);
@@ -143,14 +137,13 @@ export class Kernels {
   }
 }
 
-/** All of the program's dispatches must be of the encoder's device. */
+/** All dispatches must be of the encoder's device. */
 export function encodeProgram(encoder: GPUCommandEncoder, program: readonly Dispatch[]): void {
   const pass = encoder.beginComputePass();
   encodeInto(pass, program);
   pass.end();
 }
 
-/** The same, in a pass that is open. */
 export function encodeInto(pass: GPUComputePassEncoder, program: readonly Dispatch[]): void {
   let current: GPUComputePipeline | null = null;
   for (const { pipeline, bindGroup, workgroups: [x, y, z] } of program as readonly GpuDispatch[]) {

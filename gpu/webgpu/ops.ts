@@ -1,7 +1,4 @@
-/**
- * The operations of a stage as dispatches of a GPU: which kernel, which bindings, how many workgroups. No state, no order:
- * layers/ puts them in sequence. The contract is in stage_ops.ts.
- */
+/** The operations of stage_ops.ts as dispatches of a GPU. */
 
 import { attention, attentionBackward, type AttentionSettings, rotate } from "./attention_ops.ts";
 import type { AttentionSizes } from "../attention_sizes.ts";
@@ -40,7 +37,7 @@ import rowPerWorkgroup from "./wgsl/row_per_workgroup.wgsl" with { type: "text" 
 import swiglu from "./wgsl/swiglu.wgsl" with { type: "text" };
 import swigluBackward from "./wgsl/swiglu_backward.wgsl" with { type: "text" };
 
-/** Tuning for the adapter. Results are deterministic for one setting; only the GEMM's do not depend on it at all. */
+/** Results are deterministic for one setting; only the GEMM's are the same for all. */
 export interface KernelSettings {
   readonly gemm: GemmChoice;
   readonly attention: AttentionSettings;
@@ -58,13 +55,13 @@ export const hardwareKernels: KernelSettings = {
   rows: "perWorkgroup",
 };
 
-/** What a device's kernels use unless it was tuned. */
+/** Unless the device was tuned. */
 export function kernelsFor({ adapter, device }: Pick<GpuDevice, "adapter" | "device">): KernelSettings {
   const settings = adapter.isSoftware ? softwareKernels : hardwareKernels;
   return { ...settings, gemm: choiceWithin(settings.gemm, device.limits) };
 }
 
-const mapLanes = 32; // the workgroup size written in the element-wise kernels
+const mapLanes = 32; // workgroup size of the element-wise kernels
 const rowsPerLaneGroup = 8; // ROW_GROUP of row_per_lane.wgsl
 
 export class Ops implements StageOps {
@@ -86,7 +83,7 @@ export class Ops implements StageOps {
       columns: sizes.outWidth,
       depth: sizes.inWidth,
       cStride: sizes.outStride,
-      // Every binding must hold a buffer; without a residual it is read and discarded.
+      // Every binding must hold a buffer; it is discarded.
       bindings: [input, weight, output, residual ?? input],
       adds: residual !== undefined,
     });
@@ -276,7 +273,7 @@ export class Ops implements StageOps {
     return codesDecode(this.kernels, operands);
   }
 
-  /** An element-wise kernel: lanes across the vectors of a row, one row of workgroups per token. */
+  /** Lanes across a row's vectors, one row of workgroups per token. */
   #map(
     kernel: KernelSource,
     sizes: RowSizes,

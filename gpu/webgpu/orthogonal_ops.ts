@@ -1,7 +1,4 @@
-/**
- * Muon's operations on a GPU (../optimizers/orthogonal_ops.ts has their contract). Symmetric products compute the tiles that
- * reach the lower half and copy it.
- */
+/** Symmetric products compute the tiles that reach the lower half and copy it. */
 
 import type { MatrixSizes, OrthogonalOps, Polynomial } from "../optimizers/orthogonal_ops.ts";
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
@@ -16,8 +13,8 @@ import nesterov from "./wgsl/muon/nesterov.wgsl" with { type: "text" };
 import polynomial from "./wgsl/muon/polynomial.wgsl" with { type: "text" };
 import toUnitTrace from "./wgsl/muon/to_unit_trace.wgsl" with { type: "text" };
 
-const flatLanes = 64; // the workgroup size of the kernels over flat ranges
-const squareLanes = 32; // the workgroup size of the kernels over rows of a square
+const flatLanes = 64; // workgroup size over flat ranges
+const squareLanes = 32; // workgroup size over rows of a square
 
 export class GpuOrthogonalOps implements OrthogonalOps {
   readonly #ops: Ops;
@@ -107,7 +104,7 @@ export class GpuOrthogonalOps implements OrthogonalOps {
     ];
   }
 
-  /** A kernel over a flat range of `count` floats, whose constants begin with the range. */
+  /** Constants begin with the range. */
   #flat(
     kernel: { label: string; source: string },
     { count, bindings, constants }: { count: number; bindings: BufferRange[]; constants: number[] },

@@ -1,18 +1,15 @@
 /**
- * Compares the clocks of two machines, and gives a node the orchestrator's time when its own clock is wrong.
+ * Compares two machines' clocks, and gives a node the orchestrator's time when its own clock is wrong.
  *
- * A node stamps its requests in the orchestrator's time, so a wrong clock does no harm. The time comes from the
- * orchestrator's proven answer to the hello, and a stamp counts only for the receiver named in the request: an
- * orchestrator that lies about its clock gets requests that only it would accept. Out of scope: messages to people.
- * Pure, apart from the wrapped clock.
+ * A stamp counts only for the receiver named in the request, so an orchestrator that lies about its clock gets requests
+ * that only it would accept.
  */
 
 import type { Cancel, Timers } from "../timers.ts";
 
-/** Another machine's clock, compared with this one's. */
 export interface ClockDifference {
   readonly aheadMs: number; // positive: ahead of this one's
-  readonly errorMs: number; // in either direction
+  readonly errorMs: number;
 }
 
 /** `theirsMs` was read at some moment of the `tookMs` before `oursMs`. */
@@ -22,25 +19,22 @@ export function compareClocks(at: { theirsMs: number; oursMs: number; tookMs: nu
 }
 
 /**
- * Larger differences are reported: beyond 10 s the times in two logs are hard to compare. Requests are refused only
- * beyond 120 s (`clockSkewMs` in limits.ts).
+ * Beyond 10 s the times in two logs are hard to compare. Requests are refused only beyond `clockSkewMs` (limits.ts).
  */
 const noticeableMs = 10_000;
 
 export const isNoticeable = ({ aheadMs, errorMs }: ClockDifference): boolean =>
   Math.abs(aheadMs) - errorMs > noticeableMs;
 
-/** Whether two differences are about the same. */
 export const isAlike = (one: ClockDifference, other: ClockDifference): boolean =>
   Math.abs(one.aheadMs - other.aheadMs) <= noticeableMs + one.errorMs + other.errorMs;
 
-/** As `2026-11-27 15:47:10 UTC`. */
 export const clockText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
-/** The orchestrator's time since the last hello, carried on by the monotonic clock: setting this machine's clock changes nothing. */
+/** The orchestrator's time since the last hello, by the monotonic clock: setting the wall clock changes nothing. */
 export class HubTime implements Timers {
   readonly #timers: Timers;
-  #aheadOfSteadyMs: number | null = null; // null: no hello yet, so this machine's own time
+  #aheadOfSteadyMs: number | null = null; // null: no hello yet
 
   constructor(timers: Timers) {
     this.#timers = timers;

@@ -1,10 +1,7 @@
 /**
- * Limits how many wrong signatures are checked per second and origin: each costs its sender nothing and us more than a
- * millisecond.
+ * Limits the wrong signatures checked per second and origin: each costs its sender nothing and us over a millisecond.
  *
- * Owns: one bucket of failures per origin, refilled at a constant rate. Only failures drain it, so thousands of honest
- * nodes behind one address are not limited. Out of scope: the checks. Invariant: at most `mostOrigins` buckets; the
- * least recently used is dropped first.
+ * Only failures drain a bucket, so thousands of honest nodes behind one address are not limited.
  */
 
 import type { Timers } from "../timers.ts";
@@ -26,7 +23,6 @@ export class FailureBudget {
     this.#timers = timers;
   }
 
-  /** Whether one more signature from this origin may be checked. */
   allows(origin: string): boolean {
     const bucket = this.#buckets.get(origin);
     if (bucket === undefined) return true;

@@ -1,12 +1,9 @@
 /**
- * Message authentication for the frames of one link: frames after the hello are as authentic as the hello itself.
+ * Message authentication for the frames of one link: HMAC-SHA-256 (RFC 2104), truncated to half its length.
  *
- * HMAC-SHA-256 (RFC 2104), truncated to half its length, over the head of a frame without the MAC itself: session
- * number, acknowledgement, header, and the names of its segments, which decoding checks. Each direction of each link
- * has its own key, derived from the shared secret and both nonces of this hello. A frame that was changed, forged,
- * reflected or replayed from another link therefore fails, and the session's numbers detect duplicates, reordering and
- * gaps. Owns: keys and MACs. Out of scope: secrecy (use TLS), handling a wrong MAC (channel.ts treats it as damage).
- * Invariant: a frame is sealed last, because the MAC covers every byte of its head.
+ * It covers the head of a frame: session number, acknowledgement, header, and the names of its segments, which decoding
+ * checks. Each direction of each link has its own key, so changed, forged, reflected or replayed frames fail. A frame
+ * must be sealed last.
  */
 
 import { createHash } from "node:crypto";
@@ -16,21 +13,19 @@ import { type HelloClaim, linkText } from "./hello_records.ts";
 import type { LinkSecret } from "./link_secret.ts";
 
 const macEnd = macStart + macBytes;
-const blockBytes = 64; // of SHA-256
+const blockBytes = 64;
 const digestBytes = 32;
 
-/** Both directions, from one side's point of view. */
 export interface LinkMacs {
   readonly outgoing: FrameMac;
   readonly incoming: FrameMac;
 }
 
 export class FrameMac {
-  readonly #inner: Uint8Array; // the key's block for the inner hash
-  readonly #outer: Uint8Array; // the key's block for the outer hash, followed by room for the inner hash
+  readonly #inner: Uint8Array;
+  readonly #outer: Uint8Array; // followed by room for the inner hash
   readonly #expected = new Uint8Array(macBytes);
 
-  /** `key`: at most one block. */
   constructor(key: Uint8Array) {
     this.#inner = padded(key, 0x36);
     this.#outer = new Uint8Array(blockBytes + digestBytes);
@@ -51,7 +46,7 @@ export class FrameMac {
     return difference === 0;
   }
 
-  /** In hexadecimal, because digests in Buffers and the library's own HMAC take three times as long. */
+  /** In hexadecimal: digests in Buffers and the library's own HMAC take three times as long. */
   #macOf(head: Uint8Array): string {
     const inner = createHash("sha256").update(this.#inner)
       .update(head.subarray(0, macStart)).update(head.subarray(macEnd)).digest("hex");
@@ -60,7 +55,7 @@ export class FrameMac {
   }
 }
 
-/** `claim` is the link's hello: with both nonces, no two links have the same keys. */
+/** `claim` holds both nonces of this link's hello, so no two links have the same keys. */
 export function linkMacs(
   { secret, claim, side }: { secret: LinkSecret; claim: HelloClaim; side: "hub" | "node" },
 ): LinkMacs {

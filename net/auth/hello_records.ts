@@ -1,10 +1,8 @@
 /**
- * The four records of a hello: their schemas, and the texts that prove them.
+ * The records of a hello: their schemas, and the texts that prove them by a signature, or by a ticket's secret.
  *
- * A record is proven in one of two ways: by a signature, with a public key from which the secret is derived (link_secret.ts),
- * or by that secret, with the ticket that holds it (ticket.ts). Owns: shapes and texts. Out of scope: checks (hello.ts).
- * Invariants: each text names protocol, direction, run, role, both addresses, both nonces, its sender's time, the session and the kind of proof;
- * as JSON lists, values cannot run into each other, and a text for one direction or kind never equals one for another.
+ * Texts are JSON lists, so values cannot run into each other, and a text for one direction or kind of proof never
+ * equals one for another.
  */
 
 import * as v from "valibot";
@@ -22,10 +20,9 @@ import {
 } from "../messages/schema_values.ts";
 
 const signature = v.pipe(v.string(), v.regex(/^[0-9a-f]{128}$/, "must be 128 lower-case hex digits"));
-/** The orchestrator decides whether it opens. If it does not, or has another length, the node signs. */
 export const ticketText = v.pipe(v.string(), v.regex(/^(?:[0-9a-f]{2}){1,256}$/, "must be lower-case hex digits"));
 
-/** Its sender's wall clock, up to the year 9999, so that it can be printed. */
+/** Up to the year 9999, so that it can be printed. */
 const clockTime = v.pipe(count, v.maxValue(253_402_300_799_999, "must be before the year 10000"));
 
 export const challengeSchema = v.strictObject({
@@ -49,7 +46,7 @@ export const helloSchema = v.strictObject({
   hubNonce: hex64,
   nonce: hex64,
   timeMs: clockTime,
-  process: hex64, // a random number of the process, which distinguishes two processes with one hotkey
+  process: hex64, // a random number, which distinguishes two processes with one hotkey
   resume: v.nullable(v.strictObject({ session: hex64, received: u32 })),
   proof: helloProof,
 });
@@ -73,21 +70,17 @@ export type Hello = v.InferOutput<typeof helloSchema>;
 export type Accept = v.InferOutput<typeof acceptSchema>;
 export type Refusal = v.InferOutput<typeof refusalSchema>;
 
-/** A hello's content, before it is proven. */
 export type HelloClaim = Omit<Hello, "proof">;
 
-/** The orchestrator's decision about the session, to be proven. */
 export type SessionTerms = Omit<Accept, "type" | "proof">;
 
-/** The largest message the orchestrator accepts and sends. */
 export type AgreedLimits = Accept["limits"];
 
-/** What a node's proof covers besides the claim. */
+/** What a proof covers besides the claim. */
 export type NodeOffer =
   | { readonly type: "signature"; readonly share: string }
   | { readonly type: "ticket"; readonly ticket: string };
 
-/** What an orchestrator's proof covers besides hello and terms. */
 export type HubOffer =
   | { readonly type: "signature"; readonly share: string; readonly ticket: string }
   | { readonly type: "ticket" };
@@ -110,12 +103,10 @@ export function secretText(claim: HelloClaim, shares: { node: string; hub: strin
   return utf8(["iota link secret", ...both(claim), shares.node, shares.hub]);
 }
 
-/** The context to which one link's keys are bound. */
 export function linkText(claim: HelloClaim): Uint8Array {
   return utf8(["iota link", ...both(claim)]);
 }
 
-/** The values that both sides must agree on. */
 function both({ protocol, run, role, node, hub, hubNonce, nonce }: HelloClaim): readonly (string | number | NodeId)[] {
   return [protocol, run, role, node, hub, hubNonce, nonce];
 }

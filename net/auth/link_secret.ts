@@ -1,13 +1,10 @@
 /**
- * The secret that a node and its orchestrator share, agreed without ever sending it.
+ * The secret that a node and its orchestrator agree on without sending it, and proofs and keys from it.
  *
- * Signed Diffie-Hellman, after ISO/IEC 9798-3 (proved sound by Canetti and Krawczyk, Eurocrypt 2001): each side
- * generates an X25519 key (RFC 7748) for one hello; the hello's signatures cover both public keys, both addresses and
- * both nonces; the secret is HKDF-SHA-256 (RFC 5869) of what both compute, salted with the hash of all of these. An
- * eavesdropper learns nothing of it, and changing a key breaks a signature. Owns: the key of one hello, the secret,
- * proofs by HMAC-SHA-256 (RFC 2104), keys derived from it. Out of scope: signatures (hello.ts), tickets (ticket.ts).
- * Invariants: key and secret are private fields, so no log or JSON shows them; each kind of proven message has its own
- * prefix, so a proof of one kind is invalid for another.
+ * Signed Diffie-Hellman, after ISO/IEC 9798-3 (proved sound by Canetti and Krawczyk, Eurocrypt 2001), with one X25519
+ * key (RFC 7748) for each hello. The secret is HKDF-SHA-256 (RFC 5869) of the shared value, salted with the hash of
+ * public keys, addresses and nonces; proofs are HMAC-SHA-256 (RFC 2104). Key and secret are private fields, so no log
+ * or JSON shows them.
  */
 
 import { Buffer } from "node:buffer";
@@ -41,7 +38,6 @@ export class LinkSecret {
     return proof.length === expected.length && timingSafeEqual(proof, expected);
   }
 
-  /** A key for one purpose and one exchange. */
   derive({ purpose, transcript }: { purpose: string; transcript: Uint8Array }): Uint8Array {
     const salt = createHash("sha256").update(transcript).digest();
     return new Uint8Array(hkdfSync("sha256", this.#bytes, salt, purpose, secretBytes));
@@ -53,9 +49,8 @@ export class LinkSecret {
   }
 }
 
-/** A key pair for one hello. */
 export class KeyShare {
-  readonly publicKey: Uint8Array; // 32 bytes
+  readonly publicKey: Uint8Array;
   readonly #privateKey: KeyObject;
 
   constructor(random: Random) {
@@ -67,7 +62,7 @@ export class KeyShare {
     this.publicKey = createPublicKey(this.#privateKey as never).export({ format: "der", type: "spki" }).subarray(-32);
   }
 
-  /** Null: the other key is a low-order point, with which anyone computes the same result, so nothing would be secret. */
+  /** Null: the other key is a low-order point, with which anyone computes the same result. */
   agree({ publicKey, transcript }: { publicKey: Uint8Array; transcript: Uint8Array }): LinkSecret | null {
     const other = createPublicKey({ key: Buffer.concat([publicPrefix, publicKey]), format: "der", type: "spki" });
     let shared: Uint8Array;
@@ -81,6 +76,6 @@ export class KeyShare {
   }
 }
 
-/** The RFC 8410 prefixes of a private and a public X25519 key, before its 32 bytes. */
+/** The RFC 8410 prefixes of an X25519 key, before its 32 bytes. */
 const privatePrefix = Uint8Array.fromHex("302e020100300506032b656e04220420");
 const publicPrefix = Uint8Array.fromHex("302a300506032b656e032100");

@@ -1,11 +1,8 @@
 /**
- * The orchestrator's signed permission for a node to copy a stage from its replicas.
+ * The orchestrator's signed permission for a node to copy a stage from its replicas, which do not know who was
+ * admitted.
  *
- * Replicas do not know which nodes were admitted or assigned to which stage; the orchestrator does. With each assignment it
- * signs a pass that names the run, the reader, the blobs and an expiry, and the serving peer checks it. Owns: making,
- * showing and checking passes. Out of scope: authenticating the reader (request_auth.ts), what is served
- * (peer_blobs.ts). Invariants: a pass is invalid for another reader or blob, and at a peer of another run or orchestrator; at
- * most `passes` checked ones are remembered, so a signature is checked once for all parts of a vector.
+ * At most `passes` checked ones are remembered, so a signature is checked once for all parts of a vector.
  */
 
 import { type BlobHash, blobHash, type NodeId } from "../../core/ids.ts";
@@ -17,7 +14,6 @@ import { bytesOf } from "./signed_headers.ts";
 import { passPattern } from "../messages/schema_hub.ts";
 import type { Timers } from "../timers.ts";
 
-/** The orchestrator and run whose passes are valid. */
 export interface PassIssuer {
   readonly run: string;
   readonly hub: NodeId;
@@ -37,7 +33,6 @@ export function createPass(terms: PassTerms, { run, signer }: { run: string; sig
   return [terms.untilMs, ...terms.blobs, hex(signature)].join(".");
 }
 
-/** Sends a pass with each request. */
 export function showPass(authorize: Authorize, pass: string | null): Authorize {
   if (pass === null) return authorize;
   return (request, by) => ({ ...authorize(request, by), [passHeader]: pass });
@@ -53,11 +48,10 @@ export interface PassCheckOptions {
   readonly timers: Timers;
 }
 
-/** The passes that one node has checked. */
 export class PassCheck {
   readonly #options: PassCheckOptions;
-  readonly #checked = new Set<string>(); // the oldest first
-  #issuer: PassIssuer | null = null; // null: no orchestrator is known yet, so no pass is valid
+  readonly #checked = new Set<string>();
+  #issuer: PassIssuer | null = null; // null: no pass is valid yet
 
   constructor(options: PassCheckOptions) {
     this.#options = options;
@@ -69,7 +63,6 @@ export class PassCheck {
     this.#checked.clear();
   }
 
-  /** Whether the pass among the headers lets this node read this blob now. */
   opens({ node, hash, headers }: { node: NodeId; hash: BlobHash; headers: Headers }): boolean {
     const pass = headers.get(passHeader) ?? "";
     if (this.#issuer === null || !passPattern.test(pass)) return false;

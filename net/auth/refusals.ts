@@ -1,9 +1,7 @@
 /**
- * Counts refused connections: a refusal costs its sender nothing and must cost the run no more than a counter.
+ * Counts refused connections by fault code, so that a refusal costs the run no more than a counter.
  *
- * Owns: totals by fault code, and when to report them: at the first refusal, then at most once per `refusalReportMs`
- * while more arrive. Out of scope: faults of authenticated nodes, which are separate events. Invariant: memory does not
- * grow with the number of refusals; codes are a closed list.
+ * Reports the first refusal, then at most once per `refusalReportMs` while more arrive.
  */
 
 import type { FaultCode } from "../../core/fault.ts";
@@ -15,13 +13,11 @@ export interface RefusalsOptions {
   readonly onReport: (text: string, counts: RefusalCounts) => void;
 }
 
-/** For `/status`. */
 export interface RefusalCounts {
   readonly total: number;
   readonly byCode: Readonly<Partial<Record<FaultCode, number>>>;
 }
 
-/** Why connections were refused, after their number. */
 const reasonTexts: Readonly<Partial<Record<FaultCode, string>>> = {
   malformedFrame: "with unreadable bytes",
   malformedMessage: "with an unreadable hello",
@@ -57,7 +53,7 @@ export class Refusals {
 
   close(): void {
     this.#cancel?.();
-    this.#cancel = () => {}; // and no report follows
+    this.#cancel = () => {};
   }
 
   #report(): void {

@@ -2,16 +2,11 @@
  * Authenticated HTTP requests: the sender is proven for this receiver, method, path and body, and each request is
  * accepted once.
  *
- * Each makes btauth/1's claim and proves it with a signature, or with an HMAC under a ticket's secret (ticket.ts),
- * which takes a twentieth of the time; only the orchestrator can open a ticket. Clocks must agree within `clockSkewMs`. The
- * gate decides before it reads a body, so an upload's body hash is the blob's name in its path: the SHA-256 of a single leaf
- * sent whole, otherwise the name that all parts must give. Requests do not name a run; a ticket belongs to one run. A
- * signature replayed to another run of the orchestrator, or after its restart, gets only what its node may have there anyway: a
- * blob that its work needs, or space for bytes that are unused until they are swept.
+ * The proof is a signature, or an HMAC under a ticket's secret, which takes a twentieth of the time. The gate decides
+ * before it reads a body, so an upload's body hash is the blob's name in its path. A signature replayed to another run
+ * of the orchestrator, or after its restart, gets only a blob that the node's work needs, or space that is swept later.
  *
- * Owns: both sides of the proofs, and the nonces seen. Out of scope: keys and admission (both injected). Invariant: a
- * nonce is remembered per node, only after the request is authenticated, so no node can use up another's nonces, and
- * only until its time stamp alone is refused.
+ * A nonce is remembered only after its request is authenticated, so no node can use up another's nonces.
  */
 
 import * as v from "valibot";
@@ -38,12 +33,12 @@ import { bytesOf } from "./signed_headers.ts";
 import type { HeldTicket, TicketBox } from "./ticket.ts";
 import type { Random, Timers } from "../timers.ts";
 
-/** The headers that authenticate a request. `signature`: sign even if there is a ticket, because it was refused. */
+/** `signature`: sign even if there is a ticket, because it was refused. */
 export type Authorize = (request: SignedRequest, by?: "signature") => Record<string, string>;
 
 export interface AuthorizeOptions {
   readonly signer: Signer;
-  readonly receiver: NodeId; // the receiving node
+  readonly receiver: NodeId;
   readonly ticket?: HeldTicket; // the receiver's, if it is the orchestrator
   readonly timers: Timers;
   readonly random: Random;
@@ -67,7 +62,7 @@ const ticketProofText = (request: SignedRequest, claim: BtauthClaim): Uint8Array
   bytesOf(btauthText(request, { claim, scheme: "iota-ticket" }));
 
 export interface RequestGateOptions {
-  readonly self: NodeId; // the receiver
+  readonly self: NodeId;
   readonly verify: Verify;
   /** Null: the node may use the store now. */
   readonly admit: (node: NodeId) => Fault | null;
@@ -77,10 +72,7 @@ export interface RequestGateOptions {
   readonly timers: Timers;
 }
 
-/**
- * A request names its sender before proving it, so wrong signatures are not charged to any node. Where tickets are
- * accepted, members need no signatures.
- */
+/** A request names its sender before proving it, so wrong signatures are not charged to any node. */
 const anybody = "anybody";
 const tooManyFailures = fault(
   "limitExceeded",
@@ -95,7 +87,7 @@ const ticketSchema = v.object({ ticket: ticketText, mac: hex64 });
 
 export class RequestGate {
   readonly #options: RequestGateOptions;
-  /** Per node, oldest first: from nonce to the time after which the request's time stamp alone is refused. */
+  /** Per node, oldest first: from nonce to when the request's time stamp alone is refused. */
   readonly #nonces = new Map<NodeId, Map<bigint, number>>();
   readonly #failures: FailureBudget;
 
@@ -105,10 +97,7 @@ export class RequestGate {
     this.#failures = new FailureBudget({ perSecond: limits.failedSignaturesPerSecond, timers });
   }
 
-  /**
-   * The requesting node, or the fault. Cheap checks come first, the signature last. `origin`: who is charged for a wrong
-   * signature, where all requests are signed.
-   */
+  /** Cheap checks come first, the signature last. `origin` is charged for a wrong signature. */
   check(request: SignedRequest, headers: Headers, origin = anybody): Parsed<NodeId> {
     const { self, limits, timers, admit } = this.#options;
     const read = readClaim(headers);
@@ -154,7 +143,7 @@ export class RequestGate {
     return fault("unauthenticated", "The request's ticket is not valid here; sign the request");
   }
 
-  /** The node's nonces that still matter. Drops nodes without any when there are more than `peers`. */
+  /** Drops nodes without nonces when there are more than `peers`. */
   #recent(node: NodeId, nowMs: number): Map<bigint, number> {
     const seen = this.#nonces.get(node) ?? new Map<bigint, number>();
     forgetUntil(seen, nowMs);

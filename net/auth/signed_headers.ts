@@ -1,21 +1,15 @@
-/**
- * The parts of signed HTTP requests: hex in headers, the hash of a body, the age limit of a request.
- *
- * Owns: these rules. Out of scope: keys (injected), the signed text (btauth.ts), and replays: servers must remember
- * accepted requests for the whole window (request_auth.ts does).
- */
+/** The parts of signed HTTP requests: hex in headers, the hash of a body, the age limit of a request. */
 
 import { createHash } from "node:crypto";
 import { type Fault, fault } from "../../core/fault.ts";
 import { clockText } from "./clocks.ts";
 import type { Signer } from "./hello.ts";
 
-/** The shape of `Headers`. Names are case-insensitive. */
+/** Names are case-insensitive. */
 export interface HeaderSource {
   get(name: string): string | null;
 }
 
-/** How far a request's time stamp may be from the verifier's clock. */
 export interface TimeWindow {
   readonly pastMs: number;
   readonly futureMs: number;
@@ -30,13 +24,13 @@ export const emptyBodyHash = sha256Hex(new Uint8Array(0));
 export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 export const signedHex = (signer: Signer, text: string): string => `0x${signer.sign(bytesOf(text)).toHex()}`;
 
-/** 64 bytes, or null for any other text. */
+/** Null: not 64 bytes. */
 export function signatureOf(text: string | null): Uint8Array | null {
   const digits = signatureText.exec(text ?? "")?.[1];
   return digits === undefined ? null : Uint8Array.fromHex(digits);
 }
 
-/** Unix time in nanoseconds, which a double would round. */
+/** As bigint, because a double would round. */
 export const nanosecondsOf = (timeMs: number): bigint => BigInt(Math.floor(timeMs)) * nsPerMs;
 
 /** Null: its time is within the window. */

@@ -1,17 +1,10 @@
 /**
  * Tickets, which a node presents in its next hello instead of a signature.
  *
- * Like TLS session tickets (RFC 5077; RFC 8446, section 4.6.1) they hold what the orchestrator would otherwise store
- * about the node, sealed so that only the orchestrator can read it: the secret agreed in a signed hello, the node's
- * role, and the time. The orchestrator keeps no table, so it serves thousands of nodes even after a kill; the sealing
- * key is derived from its hotkey and outlives the process. A ticket may travel in clear, because it is worthless alone:
- * node and orchestrator must both prove the secret in it. Unlike in TLS the secret is not renewed at each use, because
- * it encrypts nothing; `ticketMs` limits how long a stolen secret and ticket are valid.
- *
- * Owns: sealing and opening. Out of scope: proofs (link_secret.ts, hello.ts, request_auth.ts), admission. Invariant: a
- * ticket that opens was sealed with this key for this run, orchestrator, node and protocol version, at most `ticketMs`
- * ago by the orchestrator's wall clock. Changing that clock may invalidate tickets, which costs a signature each but no
- * session.
+ * Like TLS session tickets (RFC 5077; RFC 8446, section 4.6.1) they hold what the orchestrator would otherwise store:
+ * secret, role and time, sealed with a key derived from its hotkey, so that tickets outlive a kill. A ticket may travel
+ * in clear: both sides must prove the secret in it. Unlike in TLS the secret is not renewed at each use, because it
+ * encrypts nothing; `ticketMs` limits how long a stolen one is valid.
  */
 
 import { createCipheriv, createDecipheriv } from "node:crypto";
@@ -23,7 +16,6 @@ import type { Random, Timers } from "../timers.ts";
 
 export const ticketKeyBytes = 32;
 
-/** What a node keeps for its orchestrator. */
 export interface HeldTicket {
   readonly run: string;
   readonly hub: NodeId;
@@ -101,7 +93,7 @@ export class TicketBox {
     return content;
   }
 
-  /** Authenticated, not sent: a ticket for anything else does not open. */
+  /** Authenticated, not sent. */
   #purpose(node: NodeId): Uint8Array {
     const { run, hub } = this.#options;
     return new TextEncoder().encode(JSON.stringify(["iota ticket", PROTOCOL_VERSION, run, hub, node]));

@@ -1,12 +1,10 @@
 /**
  * Blobs as files: `<folder>/ab/abcdef…`, one file per blob, and `abcdef….leaves` beside a blob of several leaves.
  *
- * Owns: the folder. A blob is written to `incoming/`, hashed on the way, synced, and renamed, so a file under its final
- * name is whole even if the process or the machine stops. Leftovers in `incoming/` are removed at the next start, so
- * only one process at a time may own a folder. A leaf list is verified against the name, so it is written without sync
- * and recreated when torn or missing; its 32 bytes per MiB are not counted. Rejects: bytes that do not match. A file
- * that is missing, has another length or, once fully read, other bytes is no longer a blob: it is removed, reported,
- * and may be stored again.
+ * A blob is written to `incoming/`, hashed on the way, synced, and renamed, so a file under its final name is whole.
+ * Leftovers are removed at the next start, so only one process may own a folder. A leaf list is verified against the
+ * name, so it is written without sync and recreated when torn. A damaged file is removed, reported, and may be stored
+ * again.
  */
 
 import { type BlobHash, blobHash, type BlobRef } from "../../core/ids.ts";
@@ -32,7 +30,6 @@ import {
 } from "./blobs.ts";
 import { diskProblem } from "./disk_problem.ts";
 
-/** The file operations that storing needs; tests simulate a full disk here. */
 export interface BlobFile {
   write(bytes: Uint8Array): Promise<number>;
   sync(): Promise<void>;
@@ -48,19 +45,17 @@ export interface DiskBlobsOptions extends BlobCapacity {
 export class DiskBlobs implements LocalBlobStore {
   readonly #options: DiskBlobsOptions;
   readonly #createFile: (path: string) => Promise<BlobFile>;
-  /** Every blob under its final name and its size. */
   readonly #index = new Map<BlobHash, number>();
-  readonly #shards = new Set<string>(); // folders known to be synced
+  readonly #shards = new Set<string>();
   #bytes = 0;
-  #receivingBytes = 0; // in `incoming/`
-  #received = 0; // number for the next file there
+  #receivingBytes = 0;
+  #received = 0;
 
   private constructor(options: DiskBlobsOptions) {
     this.#options = options;
     this.#createFile = options.createFile ?? ((path) => Deno.open(path, { createNew: true, write: true }));
   }
 
-  /** Prepares the folder, removes leftovers and counts its content; fails with a message if the folder cannot be used. */
   static async open(options: DiskBlobsOptions): Promise<DiskBlobs> {
     const store = new DiskBlobs(options);
     try {
@@ -97,7 +92,7 @@ export class DiskBlobs implements LocalBlobStore {
     }
   }
 
-  /** Moves a file on the same disk into the store; the file is gone afterwards, even if its bytes are rejected. */
+  /** From the same disk; the file is gone afterwards, even if its bytes are rejected. */
   async adoptFile(path: string, expected?: BlobHash): Promise<BlobRef> {
     try {
       return await consumeFile(path, async () => {
@@ -184,7 +179,7 @@ export class DiskBlobs implements LocalBlobStore {
     return this.#index.delete(hash);
   }
 
-  /** Two readers may detect it at once; one of them reports it. */
+  /** Two readers may detect it at once. */
   async #lose(ref: BlobRef, why: LostBlob["why"]): Promise<void> {
     if (!(await this.delete(ref.hash))) return;
     this.#options.onLost?.({ ref, why });
@@ -228,7 +223,6 @@ export class DiskBlobs implements LocalBlobStore {
     }
   }
 
-  /** Hashes and syncs a file before it becomes a blob. */
   async #meter(path: string, expected?: BlobHash): Promise<MeteredBlob> {
     using file = await Deno.open(path, { read: true, write: true });
     const { size } = await file.stat();
@@ -284,7 +278,6 @@ export class DiskBlobs implements LocalBlobStore {
     return ref;
   }
 
-  /** Checked at its end; a damaged blob leaves the store. */
   async *#readWhole(ref: BlobRef): AsyncGenerator<Uint8Array> {
     try {
       yield* verified(this.#read(ref, { start: 0, end: ref.bytes }), ref);

@@ -1,10 +1,7 @@
 /**
- * Fetches one blob from several stores: a small one from the first good source, a large one leaf by leaf from all of
- * them.
+ * Fetches one blob from several stores: a small one from the first good source, a large one leaf by leaf from all.
  *
- * Owns: asking the sources in turn, moving on when one fails or does not answer within `patienceMs`. Out of scope:
- * distributing leaves (leaf_fetch.ts), requests and their retries (in each store). Invariant: nothing is used before it
- * is verified against the blob's name and size, so no source has to be trusted.
+ * Everything is verified against the blob's name and size before use, so no source has to be trusted.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -18,18 +15,16 @@ import type { Timers } from "../timers.ts";
 export interface BlobFetchOptions {
   readonly ref: BlobRef;
   readonly sources: readonly FetchSource[];
-  readonly concurrency: number; // leaves in flight, over all sources
+  readonly concurrency: number; // over all sources
   readonly blobBytes: number;
   readonly timers: Timers;
   readonly onProblem: (problem: SourceProblem) => void;
-  /** Called with the number of bytes of a large blob received so far. */
   readonly onBytes?: (bytes: number) => void;
 }
 
 /** For a small blob or a leaf list: far more than a good source needs, far less than the timeout for a dead one. */
 const patienceMs = 5_000;
 
-/** The whole blob, or a `BlobError` if every source has failed. */
 export async function fetchBlob(options: BlobFetchOptions): Promise<Uint8Array> {
   const { ref, concurrency, blobBytes, timers, onBytes = () => {} } = options;
   assert(options.sources.length > 0, "fetchBlob needs a source");

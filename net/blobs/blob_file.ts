@@ -1,11 +1,10 @@
-/** Local files as the stores read them: in chunks, hashed, and removed once adopted. */
+/** Local files as the stores read them. */
 
 import { type BlobHash } from "../../core/ids.ts";
 import { BlobMeter, type MeteredBlob } from "./blobs.ts";
 
 const chunkBytes = 256 * 1024;
 
-/** Reads at most this many bytes from the file's position. */
 export async function* chunksOf(file: Deno.FsFile, bytes: number): AsyncGenerator<Uint8Array> {
   for (let left = bytes; left > 0;) {
     const chunk = new Uint8Array(Math.min(chunkBytes, left));
@@ -16,7 +15,6 @@ export async function* chunksOf(file: Deno.FsFile, bytes: number): AsyncGenerato
   }
 }
 
-/** Reads an open file to its end and returns its name; with `expected`, other bytes are refused. */
 export async function meterFile(
   file: Deno.FsFile,
   { blobBytes, expected }: { blobBytes: number; expected?: BlobHash | undefined },
@@ -26,7 +24,7 @@ export async function meterFile(
   return meter.finish(expected);
 }
 
-/** Runs `take`, then removes the file whether or not that succeeded. */
+/** Removes the file whether or not `take` succeeded. */
 export async function consumeFile<T>(path: string, take: () => Promise<T>): Promise<T> {
   try {
     return await take();

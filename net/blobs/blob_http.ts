@@ -1,9 +1,6 @@
 /**
- * Blobs over HTTP, client side: another machine's store, usually the orchestrator's, as seen by a node.
- *
- * Owns: which requests are made and in which order, resuming a broken download. Out of scope: requests and retries
- * (blob_requests.ts), large uploads (blob_send.ts). Invariants: a whole blob is checked against its hash before or
- * while it is returned; a leaf list is accepted only if it gives the hash; at most `blobBytes` are held.
+ * Blobs over HTTP, client side. A whole blob is checked against its hash before or while it is returned; at most
+ * `blobBytes` are held.
  */
 
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
@@ -30,7 +27,7 @@ import {
 
 export interface HttpBlobsOptions extends BlobRequestsOptions {
   readonly blobBytes: number;
-  /** Larger blobs are sent in parts of this many bytes, each acknowledged. */
+  /** Larger blobs are sent in parts of this many bytes. */
   readonly uploadChunkBytes?: number;
 }
 
@@ -43,7 +40,7 @@ export class HttpBlobs implements BlobStore {
   readonly #requests: BlobRequests;
   readonly #blobBytes: number;
   readonly #uploadChunkBytes: number;
-  /** Large uploads in progress. A second request for one waits for it, because two would break each other's connection. */
+  /** Large uploads in progress. Two requests for one would break each other's connection. */
   readonly #sending = new Map<BlobHash, Promise<void>>();
 
   constructor(options: HttpBlobsOptions) {
@@ -61,10 +58,7 @@ export class HttpBlobs implements BlobStore {
     });
   }
 
-  /**
-   * A stream is first read into memory, because its hash is the address and a retry needs it again. With `expected` the
-   * address is known, and only the part being sent is held.
-   */
+  /** Without `expected` a stream is read into memory, because its hash is the address and a retry needs it again. */
   async put(source: BlobSource, expected?: BlobHash): Promise<BlobRef> {
     if (source instanceof Uint8Array) return await this.#putBytes(source, expected);
     if (expected !== undefined) return await this.#putStream(source, expected);
@@ -175,7 +169,7 @@ export class HttpBlobs implements BlobStore {
     return sending;
   }
 
-  /** Starts a whole download; the answer includes the size, which saves a request for it. */
+  /** The answer includes the size, which saves a request for it. */
   #begin(hash: BlobHash): Promise<BegunDownload> {
     return this.#requests.retry(async () => {
       const response = await this.#requests.ask({ method: "GET", hash });
@@ -187,7 +181,6 @@ export class HttpBlobs implements BlobStore {
     });
   }
 
-  /** Like `begin`, for a range that may be outside the blob. */
   #beginRange(hash: BlobHash, range: ByteRange): Promise<BegunDownload> {
     return this.#requests.retry(async () => {
       const response = await this.#requests.ask(rangeRequest(hash, range));
@@ -205,7 +198,7 @@ export class HttpBlobs implements BlobStore {
     return verified(this.#chunks(ref, { start: 0, end: ref.bytes }, response), ref);
   }
 
-  /** The range, over as many connections as needed; progress resets the count of attempts. */
+  /** Over as many connections as needed; progress resets the count of attempts. */
   async *#chunks(ref: BlobRef, range: ByteRange, begun: Response): AsyncGenerator<Uint8Array> {
     let response: Response | null = begun;
     let at = range.start;
@@ -248,7 +241,7 @@ export class HttpBlobs implements BlobStore {
   }
 }
 
-/** A request that does not need the size. */
+/** A range that can be requested before the size is known. */
 function isSendable({ start, end }: ByteRange): boolean {
   return Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start < end;
 }
@@ -257,7 +250,7 @@ function rangeRequest(hash: BlobHash, { start, end }: ByteRange): BlobRequest {
   return { method: "GET", hash, headers: { range: `bytes=${start}-${end - 1}` } };
 }
 
-/** Reads until there is more than `bytes`; returns the rest of the stream, or null if it ended before. */
+/** Reads until there is more than `bytes`; `rest` is null if the stream ended before. */
 async function readHead(source: ByteStream, bytes: number): Promise<{ head: Uint8Array; rest: ByteStream | null }> {
   const chunks: Uint8Array[] = [];
   let count = 0;
@@ -281,7 +274,6 @@ function sizeIn(response: Response): number {
   );
 }
 
-/** The blob's size, from the answer to a range request. */
 function totalIn(response: Response): number {
   const match = /\/(\d{1,15})$/.exec(response.headers.get("content-range") ?? "");
   if (match !== null) return Number(match[1]);

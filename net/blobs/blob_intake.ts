@@ -1,9 +1,4 @@
-/**
- * Receives members' uploads into the orchestrator's store, from request body to stored blob.
- *
- * Owns the order of the checks (may the node store at all, is the disk full, is a slot free, is quota left), and
- * releasing everything however the upload ends. Out of scope: accounting (blob_quota.ts, upload_slots.ts), files, HTTP.
- */
+/** Receives members' uploads into the orchestrator's store, and releases everything however an upload ends. */
 
 import type { Fault } from "../../core/fault.ts";
 import type { NodeId } from "../../core/ids.ts";
@@ -14,18 +9,16 @@ import type { ArrivingUpload, UploadSlots } from "./upload_slots.ts";
 export interface BlobIntakeOptions {
   readonly quota: BlobQuota;
   readonly slots: UploadSlots;
-  /** Null: the node is expected to store something. */
   readonly mayStore: (node: NodeId) => Fault | null;
-  /** Whether the orchestrator is waiting for disk space. */
   readonly isFull: () => boolean;
   /** The disk had no space for this many bytes of a member, which is not the member's fault. */
   readonly onDiskFull: (bytes: number) => void;
 }
 
 export interface IncomingBlob extends ArrivingUpload {
-  readonly heldBytes: number; // of the blob, from earlier requests
-  readonly announcedBytes: number; // of this request; 0: not announced
-  /** Called with the number of bytes that arrived, even if the upload fails or they cause its refusal. */
+  readonly heldBytes: number;
+  readonly announcedBytes: number; // 0: not announced
+  /** Called even if the upload fails or the bytes cause its refusal. */
   readonly arrived: (bytes: number) => void;
 }
 
@@ -36,7 +29,7 @@ export class BlobIntake {
     this.#options = options;
   }
 
-  /** Passes the body to `store`, counting it; the resulting blob is charged to the node. */
+  /** The resulting blob is charged to the node. */
   async receive(blob: IncomingBlob, store: (source: ByteStream) => Promise<UploadAnswer>): Promise<UploadAnswer> {
     const { quota, slots, onDiskFull, isFull } = this.#options;
     const { node, heldBytes, announcedBytes } = blob;
@@ -60,7 +53,7 @@ export class BlobIntake {
       throw diskFull(error);
     } finally {
       for (const close of closers.reverse()) close();
-      if (!blob.body.locked) await blob.body.cancel(); // not read yet
+      if (!blob.body.locked) await blob.body.cancel();
     }
   }
 
@@ -71,7 +64,7 @@ export class BlobIntake {
   }
 }
 
-/** The message for members, without the orchestrator's folders. */
+/** For members, without the orchestrator's folders. */
 function diskFull(cause?: BlobError): BlobError {
   return new BlobError("diskFull", "Cannot store a blob now: the orchestrator's disk is full, and it waits for space", {
     cause,

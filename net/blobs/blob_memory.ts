@@ -1,9 +1,4 @@
-/**
- * Blobs in memory: for tests, simulation and small runs.
- *
- * Owns: a map. Invariant: bytes are copied in and out, so a stored blob cannot be changed; only `adopt` relies on its
- * caller not to change them.
- */
+/** Blobs in memory, for tests, simulation and small runs. Bytes are copied in and out, except by `adopt`. */
 
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
 import { consumeFile } from "./blob_file.ts";
@@ -56,7 +51,7 @@ export class MemoryBlobs implements LocalBlobStore {
     return this.#hold(blob, () => concatenate(chunks, blob.ref.bytes));
   }
 
-  /** Stores bytes that will not change any more, without copying. */
+  /** The bytes must not change any more. */
   async adopt(bytes: Uint8Array): Promise<BlobRef> {
     const meter = new BlobMeter(this.#capacity.blobBytes);
     for await (const piece of piecesOf(bytes)) meter.add(piece);

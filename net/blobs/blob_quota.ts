@@ -1,10 +1,6 @@
 /**
- * How much members may keep in the orchestrator's store, and which node each blob is charged to.
- *
- * A blob is charged to the node that stored it first, until it is deleted or the run needs it. Space for uploads is reserved
- * in advance. Out of scope: storing (blob_disk.ts), which blobs are needed (the machine), consequences for a node that is
- * refused too often (reported through `onExceeded` at a bounded rate). Invariant: charges plus reservations are at most
- * `bytesOfNode` and `blobsOfNode` per node; stored plus reserved bytes of all members are at most `capacityBytes`.
+ * How much members may keep in the orchestrator's store, and which node each blob is charged to: the one that stored it
+ * first, until the blob is deleted or the run needs it.
  */
 
 import { type Fault, fault } from "../../core/fault.ts";
@@ -23,25 +19,21 @@ export interface BlobQuotaOptions {
   readonly limits: QuotaLimits;
   /** All bytes in the store, whoever stored them. */
   readonly storedBytes: () => number;
-  /** The node exceeded its quota. */
   readonly onExceeded: (node: NodeId, fault: Fault) => void;
   readonly timers: Timers;
 }
 
-/** A reservation for one arriving blob. */
 export interface Reservation {
-  /** More bytes have arrived; beyond the announced size more is reserved, or refused. */
+  /** Beyond the announced size more is reserved, or refused. */
   arrived(bytes: number): void;
-  /** The upload became a stored blob. */
   stored(ref: BlobRef): void;
-  /** Releases the reservation. */
   close(): void;
 }
 
 interface Account {
   bytes: number; // charged and reserved
   blobs: number;
-  toldMs: number; // when `onExceeded` was last called for it
+  toldMs: number;
 }
 
 const toldEveryMs = 1_000; // a flood of refusals must not become a flood of events
@@ -50,7 +42,7 @@ export class BlobQuota {
   readonly #options: BlobQuotaOptions;
   readonly #accounts = new Map<NodeId, Account>();
   readonly #charges = new Map<BlobHash, { readonly node: NodeId; readonly bytes: number }>();
-  #reservedBytes = 0; // of all nodes
+  #reservedBytes = 0;
 
   constructor(options: BlobQuotaOptions) {
     this.#options = options;
@@ -61,7 +53,7 @@ export class BlobQuota {
     return { bytes, blobs };
   }
 
-  /** Reserves space for a blob of this many bytes; throws if there is none. Unannounced bytes are reserved as they arrive. */
+  /** Throws if there is no space. Unannounced bytes are reserved as they arrive. */
   reserve(node: NodeId, announcedBytes: number): Reservation {
     let reservedBytes = 0;
     let arrivedBytes = 0;
@@ -96,7 +88,6 @@ export class BlobQuota {
     };
   }
 
-  /** A blob left the store. */
   deleted(hash: BlobHash): void {
     const charge = this.#charges.get(hash);
     if (charge === undefined) return;
@@ -104,7 +95,6 @@ export class BlobQuota {
     this.#book(charge.node, { bytes: -charge.bytes, blobs: -1 });
   }
 
-  /** A blob that the run needs is no longer charged to any node. */
   needed(hashes: ReadonlySet<string>): void {
     for (const hash of [...this.#charges.keys()]) if (hashes.has(hash)) this.deleted(hash);
   }

@@ -1,10 +1,6 @@
 /**
- * Authenticated HTTP requests to one blob server over an unreliable network.
- *
- * Owns: authentication, with a signature after a refused ticket; the silence timeout, retries with jittered back-off,
- * the meaning of status codes. Rejects: redirects and addresses other than its own. Out of scope: the purpose of
- * requests (blob_http.ts, blob_send.ts). Invariants: a request is tried at most `attempts` times in a row without
- * progress; network failures are `Interrupted`, server answers are `BlobError`.
+ * Authenticated HTTP requests to one blob server over an unreliable network, tried at most `attempts` times in a row
+ * without progress. Network failures are `Interrupted`, server answers are `BlobError`. Redirects are rejected.
  */
 
 import type { BlobHash } from "../../core/ids.ts";
@@ -14,7 +10,7 @@ import { emptyBodyHash } from "../auth/signed_headers.ts";
 import type { Random, Timers } from "../timers.ts";
 
 export interface BlobRequestsOptions {
-  readonly url: string; // http://host:port
+  readonly url: string;
   readonly authorize: Authorize;
   readonly timers: Timers;
   readonly random: Random;
@@ -27,10 +23,10 @@ const firstRetryMs = 250;
 const longestRetryMs = 10_000;
 const silenceMs = 30_000; // without a byte, then the attempt counts as failed
 
-/** A failed attempt that may succeed when repeated. */
+/** May succeed when repeated. */
 export class Interrupted extends Error {
   override name = "Interrupted";
-  readonly status: number | null; // of the answer; null: none came
+  readonly status: number | null; // null: no answer
 
   constructor(message: string, options: ErrorOptions & { readonly status?: number } = {}) {
     super(message, options);
@@ -38,7 +34,7 @@ export class Interrupted extends Error {
   }
 }
 
-/** The server is waiting for disk space, so the client waits too, without limit; these attempts are not counted. */
+/** The server is waiting for disk space: the client waits without limit, and these attempts are not counted. */
 class AwaitingRoom extends Interrupted {
   override name = "AwaitingRoom";
 }
@@ -46,7 +42,7 @@ class AwaitingRoom extends Interrupted {
 export interface BlobRequest {
   readonly method: "GET" | "HEAD" | "PATCH" | "PUT";
   readonly hash: BlobHash;
-  /** A resource of the blob; none: the blob itself. */
+  /** Absent: the blob itself. */
   readonly part?: "leaves" | "upload";
   readonly headers?: Record<string, string>;
   readonly body?: Uint8Array;
@@ -65,7 +61,6 @@ export class BlobRequests {
     return this.#options.url;
   }
 
-  /** An authorized GET of this blob, to be sent by another process. */
   proven(hash: BlobHash): { url: string; headers: Record<string, string> } {
     const target = `/blobs/${hash}`;
     const { authorize } = this.#options;
@@ -105,7 +100,7 @@ export class BlobRequests {
     }
   }
 
-  /** Passes the expected statuses; any other becomes an error with a message. */
+  /** Any other status becomes an error with a message. */
   async mustBe(response: Response, statuses: readonly number[]): Promise<void> {
     if (statuses.includes(response.status)) return;
     const text = (await this.#timely(response.text())).slice(0, 500);
@@ -124,7 +119,7 @@ export class BlobRequests {
     return Number.isNaN(atMs) ? 0 : Math.round(atMs - this.#options.timers.nowMs());
   }
 
-  /** The body's chunks, each at most `silenceMs` after the previous one. */
+  /** Each chunk at most `silenceMs` after the previous one. */
   async *body(response: Response): AsyncGenerator<Uint8Array> {
     if (response.body === null) return;
     const reader = response.body.getReader();
@@ -136,7 +131,6 @@ export class BlobRequests {
       }
     } finally {
       reader.cancel().catch(() => {
-        // A broken connection has nothing left to cancel.
       });
     }
   }
@@ -151,7 +145,7 @@ export class BlobRequests {
     }
   }
 
-  /** Waits before the next attempt; returns the new count of failures, or the error if there is no next attempt. */
+  /** Returns the new count of failures, or throws if there is no next attempt. */
   async backOff(error: unknown, failures: number): Promise<number> {
     if (!(error instanceof Interrupted)) throw error;
     const { attempts = defaultAttempts } = this.#options;
@@ -171,14 +165,12 @@ export class BlobRequests {
     return failures + 1;
   }
 
-  /** At most this long, at least half as long. */
   async #wait(longestMs: number): Promise<void> {
     const { timers, random } = this.#options;
     const waitMs = longestMs * (0.5 + 0.5 * random.unit());
     await new Promise<void>((resolve) => timers.after(waitMs, resolve));
   }
 
-  /** The call's outcome within the timeout; network failures become `Interrupted`. */
   async #timely<T>(call: Promise<T> | T): Promise<T> {
     const silence = Promise.withResolvers<never>();
     const cancel = this.#options.timers.after(silenceMs, () => silence.reject(new Interrupted("no byte for 30 s")));

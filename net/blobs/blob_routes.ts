@@ -1,19 +1,17 @@
 /**
  * Blobs over HTTP, the serving side.
  *
- *   GET   /blobs/<hash>          200, 206 for `Range: bytes=a-b`, 404, 416
- *   GET   /blobs/<hash>/leaves   200 with 32 bytes a leaf and the blob's size in `Iota-Blob-Bytes`, 404
- *   PUT   /blobs/<hash>          201 stored, 200 was there, 422 other bytes, 413 too large, 507 the node's share or the store
- *                                is used up, 403 not this node's duty; try again: 408 broken off, 429 too many at once, 503 disk full
- *   GET   /blobs/<hash>/upload   204 with `Upload-Offset`: so much of this node's upload is there; 200: the blob is
- *   PATCH /blobs/<hash>          adds a body at `Upload-Offset`: 204 with the new one, 409 with the one that fits;
- *                                with `Upload-Complete: ?1` it is the last, then as PUT
+ *  GET   /blobs/<hash>          200, 206 for `Range: bytes=a-b`, 404, 416
+ *  GET   /blobs/<hash>/leaves   200 with 32 bytes a leaf and the blob's size in `Iota-Blob-Bytes`, 404
+ *  PUT   /blobs/<hash>          201 stored, 200 was there, 422 other bytes, 413 too large, 507 no quota or space left,
+ *                               403 not expected from this node; try again: 408 broken off, 429 too many, 503 disk full
+ *  GET   /blobs/<hash>/upload   204 with `Upload-Offset`: so much of this node's upload is there; 200: the blob is
+ *  PATCH /blobs/<hash>          adds a body at `Upload-Offset`: 204 with the new one, 409 with the one that fits;
+ *                               with `Upload-Complete: ?1` it is the last, then as PUT
  *
- * HEAD is like GET, without the body. Owns: status codes and headers. Every request passes the gate first (401, 403). Reading
- * a blob also requires a task that needs it; without one the answer is the same 403 for every name, stored or not. Every
- * request reports once, at its end, what was read of its body or taken of its answer, however it ended; a body that is refused
- * unread, as when the blob is known, counts nothing. Out of scope: storage, who may read what (injected). Errors are
- * `{code, detail}` in JSON, for programs and people.
+ * HEAD is like GET, without the body. Errors are `{code, detail}` in JSON. Every request passes the gate first (401,
+ * 403). Reading a blob also requires a task that needs it; without one the answer is the same 403 for every name,
+ * stored or not. Every request reports once, at its end, the bytes read of its body or taken of its answer.
  */
 
 import { type Context, Hono } from "hono";
@@ -33,23 +31,21 @@ import type { BlobIntake, IncomingBlob } from "./blob_intake.ts";
 import type { SignedRequest } from "../auth/btauth.ts";
 import { emptyBodyHash } from "../auth/signed_headers.ts";
 
-/** An authenticated node requests a blob. */
 export interface ReadRequest {
   readonly node: NodeId;
   readonly hash: BlobHash;
   readonly headers: Headers;
 }
 
-/** From the server's side. */
 export type Way = "received" | "sent";
 
-/** Bytes of a blob have crossed the socket, whether or not the request succeeded. */
+/** Bytes that crossed the socket, whether or not the request succeeded. */
 export interface BlobMove {
   readonly node: NodeId;
   readonly hash: BlobHash;
   readonly way: Way;
-  readonly bytes: number; // more than 0
-  readonly blobBytes: number | null; // of the whole blob, as stored or announced; null: unknown
+  readonly bytes: number;
+  readonly blobBytes: number | null; // null: unknown
 }
 
 export interface BlobReadRoutesOptions {
@@ -64,7 +60,6 @@ export interface BlobRoutesOptions extends BlobReadRoutesOptions {
   readonly intake: BlobIntake;
 }
 
-/** `node` is the sender authenticated by the gate, which has also called `trust`. */
 type Gated = { Variables: { node: NodeId }; Bindings: { readonly trust?: () => void } };
 type BlobContext = Context<Gated>;
 
@@ -90,7 +85,6 @@ const statusOfFault: Partial<Record<FaultCode, ErrorStatus>> = {
 
 const blobPath = "/blobs/:hash{[0-9a-f]{64}}";
 
-/** For servers that only serve blobs. */
 export function blobReadRoutes(options: BlobReadRoutesOptions): Hono<Gated> {
   const { check, mayRead } = options;
   const app = new Hono<Gated>();
@@ -150,12 +144,11 @@ async function putBlob(context: BlobContext, options: BlobRoutesOptions): Promis
 interface Arrival {
   readonly options: BlobRoutesOptions;
   readonly body: ByteStream | null;
-  readonly offset: number; // of the body in its blob
-  readonly isLast: boolean; // the body ends the blob
+  readonly offset: number;
+  readonly isLast: boolean;
   readonly store: (source: ByteStream) => Promise<UploadAnswer>;
 }
 
-/** Passes the request's body to `store`, and reports what arrived of it. */
 async function receive(context: BlobContext, arrival: Arrival): Promise<UploadAnswer> {
   const { options: { intake, onMoved }, body, offset, isLast, store } = arrival;
   const node = context.get("node");
@@ -265,11 +258,11 @@ async function getBlob(context: BlobContext, { store, onMoved }: BlobReadRoutesO
 interface Sending {
   readonly node: NodeId;
   readonly ref: BlobRef;
-  readonly length: number; // of the answer
+  readonly length: number;
   readonly onMoved: BlobReadRoutesOptions["onMoved"] | undefined;
 }
 
-/** The same bytes; the number read is reported once, when they end, fail or are cancelled. */
+/** Reports once the number of bytes read. */
 function reported(body: ByteStream, { node, ref, length, onMoved }: Sending): ByteStream {
   if (onMoved === undefined) return body;
   const reader = body.getReader();
@@ -308,15 +301,13 @@ function fileHeaders(bytes: number): Headers {
   });
 }
 
-/** As announced; null: not announced. */
 const bodyBytes = (context: BlobContext): number | null => readCount(context.req.header("content-length"));
 
-/** Null: no count of bytes. */
 function readCount(header: string | undefined): number | null {
   return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : null;
 }
 
-/** One range or none; null: outside the blob. Other units and multiple ranges get the whole blob, as HTTP allows. */
+/** Null: outside the blob. Other units and multiple ranges get the whole blob, as HTTP allows. */
 function readRange(header: string | undefined, ref: BlobRef): ByteRange | null {
   const whole = { start: 0, end: ref.bytes };
   const match = /^bytes=(\d{1,15})-(\d{0,15})$/.exec(header ?? "");

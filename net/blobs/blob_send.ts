@@ -1,25 +1,20 @@
 /**
- * One large upload in parts, client side: acknowledged bytes are never sent again.
- *
- * Owns: asking the server for its offset, sending from there, repeating this after a broken connection, and restarting
- * once from the beginning if an earlier upload left other bytes there. Out of scope: requests and back-off
- * (blob_requests.ts). Invariants: bytes beyond the part being sent are not held; progress resets the count of attempts.
+ * One large upload in parts, client side: acknowledged bytes are never sent again. Bytes beyond the part being sent are
+ * not held; progress resets the count of attempts.
  */
 
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
 import { type BlobRequests, Interrupted } from "./blob_requests.ts";
 import { BlobError, BlobMeter, type ByteStream, concatenate } from "./blobs.ts";
 
-/** Bytes from an offset on, and whether the blob ends with them. */
 interface Part {
   readonly bytes: Uint8Array;
   readonly isLast: boolean;
 }
 
-/** The bytes to send; null: bytes at this offset are no longer held. */
+/** Null: bytes at this offset are no longer held. */
 type ReadPart = (offset: number) => Promise<Part | null>;
 
-/** The server's offset. */
 type Progress = { readonly type: "offset"; readonly offset: number } | { readonly type: "stored" };
 
 export interface BlobSendOptions {
@@ -59,7 +54,7 @@ export class BlobSend {
   }
 
   async #send(read: ReadPart): Promise<void> {
-    let progress: Progress | null = null; // null: unknown
+    let progress: Progress | null = null;
     let furthest = 0;
     for (let failures = 0;;) {
       try {
@@ -113,8 +108,8 @@ class StreamWindow {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #options: BlobSendOptions;
   readonly #meter: BlobMeter;
-  #start = 0; // where the window starts
-  #bytes: Uint8Array = new Uint8Array(0); // in the window
+  #start = 0;
+  #bytes: Uint8Array = new Uint8Array(0);
   #next: Uint8Array; // read, but not yet in the window
   #hasEnded = false;
 
@@ -133,7 +128,6 @@ class StreamWindow {
     return { bytes: this.#bytes.subarray(offset - this.#start), isLast: this.#isAtEnd };
   }
 
-  /** The whole stream's name, once it has been sent or found in the store. */
   async finish(): Promise<BlobRef> {
     while (!this.#isAtEnd) await this.#advance();
     return { hash: this.#options.hash, bytes: this.#meter.bytes };
@@ -141,7 +135,6 @@ class StreamWindow {
 
   async cancel(): Promise<void> {
     await this.#reader.cancel().catch(() => {
-      // Already failed: that is why the stream is cancelled.
     });
   }
 
@@ -149,7 +142,7 @@ class StreamWindow {
     return this.#hasEnded && this.#next.length === 0;
   }
 
-  /** Fills the next window; the end is known with the last one, unless the stream ends exactly there. */
+  /** The end is known with the last window, unless the stream ends exactly there. */
   async #advance(): Promise<void> {
     this.#start += this.#bytes.length;
     const chunks = [this.#next];

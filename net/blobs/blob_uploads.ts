@@ -1,12 +1,10 @@
 /**
  * Unfinished uploads on disk: `<folder>/<hash>.<sender>.<serial>.part`, one file per blob and sender.
  *
- * Owns: the folder, each upload's offset, the bounds and ages. The file's length is the offset, so a restarted process
- * continues where the last one stopped. These files are not blobs yet: after its last byte a file is hashed and moved
- * into the store, or removed. Out of scope: HTTP (blob_routes.ts). Invariants: only the newest request writes to an
- * upload, because a sender that returns has lost its previous connection; a file being written is never dropped to make
- * room. A sender's new upload displaces its own old ones; if the total is too large, the sender with the most bytes
- * loses its uploads first.
+ * The file's length is the offset, so a restarted process continues where the last one stopped. After its last byte a
+ * file is hashed and moved into the store, or removed. Only the newest request writes to an upload, because a sender
+ * that returns has lost its previous connection. A sender's new upload displaces its own old ones; if the total is too
+ * large, the sender with the most bytes loses its idle uploads first.
  */
 
 import { type BlobHash, blobHash, type NodeId } from "../../core/ids.ts";
@@ -25,7 +23,7 @@ import type { NetLimits } from "../limits.ts";
 import type { Cancel, Timers } from "../timers.ts";
 
 export interface DiskUploadsOptions {
-  readonly folder: string; // on the disk of the store, if it has one
+  readonly folder: string;
   readonly store: Pick<BlobStore, "adoptFile">;
   readonly limits: Pick<
     NetLimits,
@@ -52,7 +50,7 @@ const fileName = /^([0-9a-f]{64})\.([0-9a-f]{32})\.(\d{1,15})\.part$/;
 
 export class DiskUploads implements KeptUploads {
   readonly #options: DiskUploadsOptions;
-  readonly #uploads = new Map<string, Upload>(); // by hash and sender
+  readonly #uploads = new Map<string, Upload>();
   #serial = 0; // a name is never used twice, so removing a file cannot meet its successor
   #removals: Promise<void> = Promise.resolve();
   #cancelSweep: Cancel | null = null;
@@ -75,7 +73,6 @@ export class DiskUploads implements KeptUploads {
     return uploads;
   }
 
-  /** Ends current writes; the files stay for the next process. */
   async close(): Promise<void> {
     await Promise.all([...this.#uploads.values()].map(stopWriting));
     this.#cancelSweep?.();
@@ -141,7 +138,7 @@ export class DiskUploads implements KeptUploads {
     return upload;
   }
 
-  /** Appends what arrives; false when it broke off. */
+  /** False: it broke off. */
   async #write(
     upload: Upload,
     { part, reader }: { part: UploadPart; reader: ReadableStreamDefaultReader<Uint8Array> },
@@ -186,7 +183,6 @@ export class DiskUploads implements KeptUploads {
     }
   }
 
-  /** A node's longest idle upload makes room for its new one. */
   #dropOldest(own: readonly Upload[], limit: "uploadsOfNode" | "uploadBytesOfNode"): void {
     const oldest = own.filter(isIdle).sort(byAge)[0];
     if (oldest !== undefined) return this.#drop(oldest);
@@ -194,7 +190,6 @@ export class DiskUploads implements KeptUploads {
     throw new BlobError("noSpace", `Cannot accept an upload: '${limit}' must be at most ${value}; finish one first`);
   }
 
-  /** Among senders with idle uploads, the one with most loses its oldest. */
   #dropOfLargest(limit: "uploads" | "uploadBytes"): void {
     const sizes = new Map<string, number>();
     for (const { sender, bytes } of this.#uploads.values()) {
@@ -270,6 +265,5 @@ async function nextChunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promi
 
 async function cancelQuietly(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   await reader.cancel().catch(() => {
-    // It has already broken.
   });
 }

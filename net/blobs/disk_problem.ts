@@ -17,7 +17,6 @@ export function diskProblem(error: unknown, folder: string): unknown {
   });
 }
 
-/** The disk is full, or this user's quota is used up. */
 export function isNoRoom(error: Error): boolean {
   const code = "code" in error ? error.code : undefined;
   return code === "ENOSPC" || code === "EDQUOT" || /os error (28|122)/.test(error.message);

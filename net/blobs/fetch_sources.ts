@@ -1,15 +1,10 @@
-/**
- * The stores a blob is fetched from: which are usable, and why the others are not.
- *
- * Owns: the order (fallbacks last), dropping sources, reporting each problem, and the error when none is left. Out of
- * scope: requests.
- */
+/** The stores a blob is fetched from, fallbacks last: which are usable, and why the others are not. */
 
 import type { BlobRef } from "../../core/ids.ts";
 import { BlobError, type BlobProblem, type BlobStore } from "./blobs.ts";
 
 export interface FetchSource {
-  readonly name: string; // an address, for people
+  readonly name: string; // for people
   readonly store: BlobStore;
   /** Used only while no other source works well. */
   readonly isFallback: boolean;
@@ -25,7 +20,7 @@ export interface SourceProblem {
 export class FetchSources {
   readonly #live: Set<FetchSource>;
   readonly #onProblem: (problem: SourceProblem) => void;
-  readonly #problems: SourceProblem[] = []; // of dropped sources
+  readonly #problems: SourceProblem[] = [];
 
   constructor(sources: readonly FetchSource[], onProblem: (problem: SourceProblem) => void) {
     const isFallback = (source: FetchSource) => source.isFallback;
@@ -55,7 +50,6 @@ export class FetchSources {
     this.#onProblem({ source: source.name, code: "slow", detail });
   }
 
-  /** The error when no source is left: none has the blob, one sent wrong bytes, or they are unreachable. */
   error(ref: BlobRef): BlobError {
     const codes = this.#problems.map(({ code }) => code);
     const isMissing = codes.every((code) => code === "missing");

@@ -1,11 +1,9 @@
 /**
  * Fetches the leaves of one blob, distributed among the sources that have it.
  *
- * Owns: which source is asked for which leaf, when a second one is asked, which sources are dropped. A source that
- * fails or sends a wrong leaf is dropped; a leaf that takes three times the median is overdue and is also requested
- * from another free source. The fallback is used only while no other source works well. No source is trusted: the
- * verified `leaves` prove the data. Invariants: a leaf's place in the buffer has one writer; a second request for a
- * leaf uses separate memory; the buffer is not written once it is returned.
+ * A source that fails or sends a wrong leaf is dropped; a leaf that takes three times the median is also requested from
+ * another free source. A leaf's place in the buffer has one writer, and a second request for it uses separate memory.
+ * The buffer is not written once it is returned.
  */
 
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
@@ -20,7 +18,7 @@ export interface LeafFetchOptions {
   readonly sources: FetchSources;
   readonly concurrency: number;
   readonly timers: Timers;
-  readonly onBytes?: (bytes: number) => void; // received so far
+  readonly onBytes?: (bytes: number) => void;
 }
 
 interface Leaf {
@@ -29,7 +27,6 @@ interface Leaf {
   readonly asks: Set<Ask>;
 }
 
-/** One leaf in flight from one source. */
 interface Ask {
   readonly leaf: Leaf;
   readonly source: FetchSource;
@@ -49,12 +46,12 @@ const durationsKept = 31;
 export class LeafFetch {
   readonly #options: LeafFetchOptions;
   readonly #whole: Uint8Array;
-  readonly #wanted: Set<Leaf>; // missing leaves, in order
+  readonly #wanted: Set<Leaf>;
   readonly #asks = new Set<Ask>();
   readonly #slow = new Set<FetchSource>();
   readonly #result = Promise.withResolvers<Uint8Array>();
-  #durationsMs: number[] = []; // of the latest leaves
-  #bytes = 0; // received so far
+  #durationsMs: number[] = [];
+  #bytes = 0;
   #cancelTimer: Cancel = () => {};
 
   constructor(options: LeafFetchOptions) {
@@ -103,7 +100,7 @@ export class LeafFetch {
     }
   }
 
-  /** The next leaf and the source to ask; null: nothing to do, or no free source. Overdue requests do not use a slot. */
+  /** Null: nothing to do, or no free source. Overdue requests do not use a slot. */
   #next(): { leaf: Leaf; source: FetchSource } | null {
     const { concurrency } = this.#options;
     const underWay = [...this.#asks].filter((ask) => !ask.isOverdue).length;
@@ -157,7 +154,7 @@ export class LeafFetch {
     this.#download(ask).then((isWhole) => isWhole && this.#arrived(ask)).catch((error) => this.#failed(ask, error));
   }
 
-  /** Fills the target and checks it; false: it is no longer needed. */
+  /** False: the leaf is no longer needed. */
   async #download(ask: Ask): Promise<boolean> {
     const { leaf, source, target } = ask;
     const { hash } = this.#options.ref;
@@ -205,7 +202,6 @@ export class LeafFetch {
     }
   }
 
-  /** Their answers are no longer needed. */
   #end(asks: Iterable<Ask>): void {
     for (const ask of [...asks]) {
       ask.isOver = true;
@@ -218,6 +214,5 @@ export class LeafFetch {
 
 function cancelQuietly(reader: ReadableStreamDefaultReader<Uint8Array>): void {
   reader.cancel().catch(() => {
-    // It has already failed.
   });
 }

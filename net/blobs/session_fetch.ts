@@ -1,14 +1,10 @@
 /**
- * Requests on connections of the current session only. After a change of address, the old connections in the pool are
- * dead without notice: each request on one would wait for the silence timeout.
- *
- * Owns: the session's connections. Out of scope: retries (blob_requests.ts); a dropped request is retried like any
- * failed one.
+ * Requests on connections of the current session only: after a change of address, each request on an old connection
+ * would wait for the silence timeout.
  */
 
 export type SessionRequest = (url: string, init: RequestInit) => Promise<Response>;
 
-/** Connections with a pool of their own. */
 export interface Connections {
   readonly fetch: SessionRequest;
   close(): void;
@@ -30,7 +26,7 @@ export class SessionFetch {
     return this.#connections.fetch(url, { ...init, signal });
   };
 
-  /** Starts a new session: requests on earlier connections fail at once. */
+  /** Requests on earlier connections fail at once. */
   begin(): void {
     this.#session.abort(new Error("the link to the orchestrator was replaced"));
     this.#session = new AbortController();

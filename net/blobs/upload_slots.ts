@@ -1,10 +1,8 @@
 /**
  * Uploads in progress: how many at once, per node and in total, and how long they may be silent.
  *
- * Owns the request bodies while they are read. Out of scope: bytes (blob_quota.ts) and files (blob_disk.ts,
- * blob_uploads.ts). Invariants: a node has at most `uploadsOfNode` requests open, all together at most `uploads`. When
- * all are taken, the newcomer displaces the oldest request of a node that holds more than the newcomer would, so no
- * node can lock out others.
+ * When all slots are taken, a newcomer displaces the oldest request of a node that holds more than the newcomer would,
+ * so no node can lock out others.
  */
 
 import type { NodeId } from "../../core/ids.ts";
@@ -14,7 +12,6 @@ import type { Timers } from "../timers.ts";
 
 export interface UploadSlotsOptions {
   readonly limits: Pick<NetLimits, "uploads" | "uploadsOfNode" | "uploadSilenceMs">;
-  /** A node has more requests open than an honest one would. */
   readonly onExceeded: (node: NodeId, detail: string) => void;
   readonly timers: Timers;
 }
@@ -25,7 +22,7 @@ export interface ArrivingUpload {
 }
 
 export interface UploadSlot {
-  /** The body, which fails if the sender falls silent or must make room. */
+  /** Fails if the sender falls silent or must make room. */
   readonly source: ByteStream;
   /** Releases the slot; ends the body if it has not ended. */
   close(): void;
@@ -38,7 +35,7 @@ interface OpenUpload {
 
 export class UploadSlots {
   readonly #options: UploadSlotsOptions;
-  readonly #open = new Set<OpenUpload>(); // oldest first
+  readonly #open = new Set<OpenUpload>();
   readonly #openOfNode = new Map<NodeId, number>();
 
   constructor(options: UploadSlotsOptions) {
@@ -96,17 +93,14 @@ export class UploadSlots {
     else this.#openOfNode.set(upload.node, left);
   }
 
-  /** The same bytes, except that a late chunk or `stop` ends the stream. */
   #guard(body: ByteStream, onBytes: (bytes: number) => void): { source: ByteStream; stop: (error: BlobError) => void } {
     const { timers, limits: { uploadSilenceMs } } = this.#options;
     const reader = body.getReader();
     const stopped = Promise.withResolvers<never>();
     stopped.promise.catch(() => {
-      // There may be no reader any more.
     });
     const cancel = (reason?: unknown) =>
       reader.cancel(reason).catch(() => {
-        // The connection has already broken.
       });
     const stop = (error: BlobError) => {
       stopped.reject(error);

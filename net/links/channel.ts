@@ -1,11 +1,8 @@
 /**
- * A session on its current wire: shared by both ends of a link.
+ * A session on its current wire, shared by both ends of a link. A frame without the other side's MAC leaves no trace.
  *
- * Owns: MACs, decoding, recording, delivery, sending within the window, heartbeats counted in beats (the owner has the
- * timer), and whether the link or the other side caused damage. Out of scope: creating or closing wires, the hello.
- * Invariants: a frame without the other side's MAC leaves no trace; frames are handled in order of arrival; while
- * paused they wait unread and unacknowledged, so the other side's window closes; more than a window of them is a
- * violation.
+ * While paused, frames wait unread and unacknowledged, so the other side's window closes; more than a window of them is
+ * a violation.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -22,22 +19,20 @@ import type { Wire } from "./wire.ts";
 
 export interface ChannelOptions<In> {
   readonly limits: NetLimits;
-  /** Limits on incoming frames, if lower than for outgoing ones. */
+  /** If lower than for outgoing ones. */
   readonly received?: Pick<FrameLimits, "headerBytes" | "headerValues">;
   readonly memory: FrameMemory;
   readonly read: Read<In>;
   onMessage(received: Received<In>): void;
-  /** A message that the schema rejected. The link stays up. */
   onRefusedMessage(fault: Fault): void;
   /** An unnumbered header, such as a refusal. */
   onControl(header: unknown): void;
   /** Frames were damaged or missing. Nothing more is read from this wire; the next one resumes the session. */
   onDamaged(fault: Fault): void;
-  /** The other side violated the protocol, so the session is over; nothing more is read from it. */
+  /** The other side violated the protocol: the session is over, and nothing more is read from it. */
   onBroken(fault: Fault): void;
 }
 
-/** Damage or a stranger on the wire; the next link will tell. */
 const notTheirs = fault(
   "malformedFrame",
   "The frame's MAC is wrong: it was changed on the way or comes from someone else",
@@ -48,13 +43,13 @@ export class Channel<In> {
   readonly #session: Session;
   #limits: NetLimits;
   #wire: Wire | null = null;
-  #macs: LinkMacs | null = null; // the current wire's
+  #macs: LinkMacs | null = null;
   #inbox: Uint8Array[] = [];
   #inboxBytes = 0;
   #paused = false;
   #draining = false;
   #silentBeats = 0;
-  #damagedLinks = 0; // in a row, without a message in between
+  #damagedLinks = 0; // in a row
 
   constructor(options: ChannelOptions<In>) {
     this.#options = options;
@@ -76,17 +71,15 @@ export class Channel<In> {
     return this.#session.outboxBytes;
   }
 
-  /** The outbox overflowed: the session can no longer deliver everything. */
+  /** The session can no longer deliver everything. */
   get overflowed(): boolean {
     return this.#session.overflowed;
   }
 
-  /** A fault that the owner found in an unnumbered header. */
   distrust(reason: Fault): void {
     this.#break(reason);
   }
 
-  /** Lowers the limits to those of the run's orchestrator. */
   lowerLimits(agreed: AgreedLimits): void {
     const frameBytes = Math.min(this.#limits.frameBytes, agreed.frameBytes);
     const headerBytes = Math.min(this.#limits.headerBytes, agreed.headerBytes);
@@ -94,7 +87,7 @@ export class Channel<In> {
     this.#session.lowerLimits({ frameBytes, headerBytes });
   }
 
-  /** Starts sending what the other side lacks; `canResume` must have returned true. `macs` are from this wire's hello. */
+  /** `canResume` must have returned true. `macs` are from this wire's hello. */
   attach(wire: Wire, { macs, peerReceived }: { macs: LinkMacs; peerReceived: number }): void {
     assert(this.#wire === null, "A channel is attached to one wire at a time");
     this.#session.resume(peerReceived);
@@ -119,7 +112,7 @@ export class Channel<In> {
     return bytes;
   }
 
-  /** An unnumbered header, if there is a wire: it is not sent again. */
+  /** Sends an unnumbered header, which is never sent again. */
   sendControl(header: unknown): void {
     this.#put(encodeFrame({ header }));
   }
@@ -158,7 +151,7 @@ export class Channel<In> {
     return true;
   }
 
-  /** Callbacks may pause, detach or send; the loop handles that. */
+  /** Callbacks may pause, detach or send meanwhile. */
   #drain(): void {
     this.#draining = true;
     while (!this.#paused) {

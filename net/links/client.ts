@@ -1,10 +1,4 @@
-/**
- * Dials the orchestrator.
- *
- * Owns: dialling a `ws` socket, directly or through a proxy (net/proxy), and the message for an unreachable
- * orchestrator. Out of scope: retries and sessions (node.ts), a bound on sent data (the session's window keeps the
- * socket's buffer below `windowBytes` plus one frame).
- */
+/** Dials the orchestrator over a `ws` socket, directly or through a proxy, and explains why it is unreachable. */
 
 import { WebSocket } from "ws";
 import { defaultNetLimits } from "../limits.ts";
@@ -17,7 +11,6 @@ export function dialWebSocket(url: string, handler: DialHandler): Wire {
   return dial(url, handler, {});
 }
 
-/** With this machine's proxy and trusted certificates. */
 export function dialThrough(outbound: Outbound): Dial {
   return (url, handler) => dial(url, handler, outbound.socketOptions(url));
 }
@@ -30,7 +23,6 @@ function dial(url: string, handler: DialHandler, way: ReturnType<Outbound["socke
 
 const otherScheme = (url: string) => url.startsWith("wss:") ? url.replace("wss:", "ws:") : url.replace("ws:", "wss:");
 
-/** Known error codes have a message that says what to change; the rest use the system's message. */
 function unreachable(url: string, error: Error & { code?: unknown }): SocketFailure {
   const start = `Cannot reach the orchestrator at ${url}`;
   if (error instanceof ProxyError) {

@@ -1,20 +1,18 @@
 /**
  * A bounded set of strangers, shared fairly among the addresses they come from.
  *
- * Owns: which stranger makes room when the set is full: the oldest one of the origin with most members. It is dropped
- * at once for a newcomer whose origin has fewer, so one address cannot lock out another. For a newcomer of the same
- * origin it is dropped only after `shortestMs`, so that many honest nodes behind one address are not dropped before
- * they are served. Out of scope: closing dropped connections. Invariant: never more than `most` members.
+ * When it is full, the oldest stranger of the origin with most members makes room: at once for a newcomer whose origin
+ * has fewer, so that one address cannot lock out another, but only after `shortestMs` for one of the same origin, so
+ * that many honest nodes behind one address are not dropped before they are served.
  */
 
 import { assert } from "../../core/assert.ts";
 
 export interface CrowdOptions {
   readonly most: number;
-  readonly shortestMs: number; // the shortest stay of a stranger when only its own origin competes for its slot
+  readonly shortestMs: number;
 }
 
-/** `dropped` made room and must be closed. */
 export type Entry<T> =
   | { readonly type: "admitted"; readonly dropped: T | null }
   | { readonly type: "refused" };
@@ -76,7 +74,6 @@ export class Crowd<T> {
     if (others?.size === 0) this.#ofOrigin.delete(stay.origin);
   }
 
-  /** Removes `count` strangers, each time the oldest of the origin with most. */
   take(count: number): T[] {
     const taken: T[] = [];
     while (taken.length < count) {
@@ -121,10 +118,7 @@ export class Crowd<T> {
   }
 }
 
-/**
- * The origin of an address: a whole IPv4 address, or the network of an IPv6 one, because a host can choose among 2^64
- * of those.
- */
+/** An IPv4 address, or the /64 network of an IPv6 address, because a host can choose among 2^64 of those. */
 export function originOf(address: string | undefined): string {
   if (address === undefined) return "unknown";
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);

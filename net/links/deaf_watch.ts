@@ -2,9 +2,7 @@
  * Detects that a port no longer accepts connections, so that it can be reopened.
  *
  * When a process runs out of file descriptors, the runtime silently stops accepting connections and does not resume
- * when some are free. So the port dials itself when no one else has for `everyMs`. If there is no descriptor for that
- * dial, there is none for clients either; if the dial is not accepted, the listening socket must be replaced. Owns: the
- * dials and the verdict. Out of scope: the remedy (injected). Invariant: one dial at a time, none after `close`.
+ * when some are free. So the port dials itself when no one else has for `everyMs`.
  */
 
 import { connect, type Socket } from "node:net";
@@ -26,7 +24,7 @@ const mostLooks = 6;
 
 export class DeafWatch {
   readonly #options: DeafWatchOptions;
-  #wasCalled = false; // since the last check
+  #wasCalled = false;
   #call: Socket | null = null;
   #cancel: Cancel = () => {};
   #isClosed = false;
@@ -36,7 +34,7 @@ export class DeafWatch {
     this.#lookAfter(options.everyMs);
   }
 
-  /** The port has accepted a connection, this watch's own or another one. */
+  /** The port has accepted a connection. */
   called(): void {
     this.#wasCalled = true;
   }

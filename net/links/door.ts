@@ -1,11 +1,9 @@
 /**
  * Limits unauthenticated connections: little memory, little time, and no guaranteed slot.
  *
- * Owns: the table of strangers. A connection is a stranger until its hello is verified, or, over HTTP, whenever it has
- * no authenticated request in progress. A stranger has `helloMs` for each operation (a request's head, an upgrade with
- * its hello, an answer), and may send only a hello's bytes on a WebSocket and few requests at once. Out of scope:
- * authentication (hub.ts and request_auth.ts call `trust`), HTTP and WebSockets. Invariants: at most `strangers` of
- * them, shared by `Crowd`; connections without room are told so and closed, never left waiting.
+ * A connection is a stranger until its hello is verified, or, over HTTP, whenever it has no authenticated request in
+ * progress. It has `helloMs` for each operation, and may send only a hello's bytes on a WebSocket and few requests at
+ * once.
  */
 
 import type { Buffer } from "node:buffer";
@@ -24,13 +22,13 @@ interface Caller {
   readonly socket: Socket;
   readonly origin: string;
   cancel: Cancel; // of its timeout; runs while it is a stranger
-  requests: number; // unanswered
+  requests: number;
   isTurnedAway: boolean;
 }
 
 const busy = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
-/** Two hellos, because a second one follows an unusable ticket; each with WebSocket overhead; a ping or two. */
+/** Two hellos, because a second one follows an unusable ticket; a ping or two. */
 const helloRoom = (limits: DoorLimits): number => 2 * limits.helloBytes + 1024;
 
 function sayBusy(socket: Socket): void {
@@ -38,7 +36,6 @@ function sayBusy(socket: Socket): void {
   socket.destroySoon();
 }
 
-/** How long a connection without room may wait for that answer. */
 const turnedAwayMs = 500;
 
 /** Even if there are very few descriptors. */
@@ -52,7 +49,7 @@ export class Door {
   readonly #timers: Timers;
   readonly #strangers: Crowd<Caller>;
   readonly #callers = new Map<Socket, Caller>();
-  readonly #mostConnections: number; // of strangers and nodes together
+  readonly #mostConnections: number;
   readonly #mostTurnedAway: number;
   #turnedAway = 0; // but not closed yet
   #mostStrangers: number; // below the limit after descriptors ran out
@@ -76,13 +73,11 @@ export class Door {
     return this.#strangers.size;
   }
 
-  /** The current limit. */
   get mostStrangers(): number {
     const nodes = this.#callers.size - this.#strangers.size;
     return Math.max(fewestStrangers, Math.min(this.#mostStrangers, this.#mostConnections - nodes));
   }
 
-  /** A new connection. */
   enter(socket: Socket): void {
     const origin = originOf(socket.remoteAddress);
     const caller: Caller = { socket, origin, cancel: () => {}, requests: 0, isTurnedAway: false };
@@ -116,16 +111,12 @@ export class Door {
     return true;
   }
 
-  /** The current request on this connection is an authenticated node's. */
   trust(socket: Socket): void {
     const caller = this.#callers.get(socket);
     if (caller !== undefined && !caller.isTurnedAway) this.#leaveCrowd(caller);
   }
 
-  /**
-   * A connection that becomes a WebSocket. Null: refused and closed; otherwise its origin and a function that lifts the
-   * limits for strangers.
-   */
+  /** A connection that becomes a WebSocket. Null: refused and closed. `trust` lifts the limits for strangers. */
   takesUpgrade(socket: Socket): { readonly origin: string; readonly trust: () => void } | null {
     const caller = this.#callers.get(socket);
     if (caller === undefined || caller.isTurnedAway || caller.requests > 0) {
@@ -141,7 +132,7 @@ export class Door {
     return { origin: caller.origin, trust };
   }
 
-  /** No descriptors are left: drops a quarter of the strangers and lowers the limit by as many for now. Returns how many. */
+  /** No descriptors are left: drops a quarter of the strangers and lowers the limit for now. Returns how many went. */
   shed(): number {
     const gone = this.#strangers.take(Math.ceil(this.#strangers.size / 4));
     this.#mostStrangers = Math.max(fewestStrangers, this.#strangers.size);
@@ -149,7 +140,6 @@ export class Door {
     return gone.length;
   }
 
-  /** Raises the limit again after `shed`. */
   ease(): void {
     this.#mostStrangers = Math.min(this.#limits.strangers, this.#mostStrangers + Math.ceil(this.#mostStrangers / 32));
   }
@@ -176,10 +166,7 @@ export class Door {
     caller.cancel = this.#timers.after(patienceMs, () => this.#close(caller));
   }
 
-  /**
-   * Its request was answered before its body had arrived. The rest is not read, but closing at once could lose the
-   * answer.
-   */
+  /** Its request was answered before its body had arrived. Closing at once could lose the answer. */
   #sendOff(caller: Caller): void {
     if (!this.#callers.has(caller.socket)) return;
     caller.isTurnedAway = true;
@@ -203,8 +190,8 @@ export class Door {
   }
 
   /**
-   * Enforced below the WebSocket, which would buffer up to a run's largest message. Pieces count too, because each
-   * costs some hundred bytes, however small.
+   * Enforced below the WebSocket, which would buffer up to a run's largest message. Pieces count too: each costs some
+   * hundred bytes, however small.
    */
   #countBytes(socket: Socket): () => void {
     let bytes = 0;

@@ -1,12 +1,9 @@
 /**
  * The orchestrator's end of every link, over any wire.
  *
- * Owns: the table of sessions (one per hotkey), heartbeats, the end of sessions. Out of scope: sockets (server.ts and
- * loopback.ts pass wires to `accept`), hellos (reception.ts), the meaning of messages. Invariants: a hotkey has at most
- * one session and one wire. Of two processes the first one stays while its link is alive; of one process's connections
- * the newest wins, even if an older one's hello arrives late. Nothing from a peer reaches the application before its
- * hello is verified, apart from the counts of refusals. Sessions, unauthenticated connections and outboxes are bounded.
- * Changing the wall clock ends no session; links are only dialled again.
+ * A hotkey has at most one session and one wire. Of two processes the first one stays while its link is alive; of one
+ * process's connections the newest wins. Nothing from a peer reaches the application before its hello is verified,
+ * apart from counts of refusals. Changing the wall clock ends no session; links are only dialled again.
  */
 
 import { type Fault, fault, type Parsed, refused } from "../../core/fault.ts";
@@ -32,20 +29,18 @@ interface Peer<In> {
   readonly channel: Channel<In>;
   wire: Wire | null;
   connection: number; // of its latest wire, in the order of acceptance
-  cancelExpiry: Cancel; // runs while there is no wire
-  readonly process: string; // the one that signed in
-  readonly sinceMs: number; // wall clock
-  origin: string; // of its latest wire
+  cancelExpiry: Cancel;
+  readonly process: string;
+  readonly sinceMs: number;
+  origin: string;
   rivalSaidMs: number; // when it was last notified of another process; monotonic
 }
 
 /**
- * The reason for refusing a process while another one's link with the same hotkey is alive. It retries until that one
- * is gone.
+ * Why a process is refused while another one's link with the same hotkey is alive. It retries until that one is gone.
  */
 export const rivalText = "Another process uses this hotkey";
 
-/** How often a connected process is notified of a rival. */
 const rivalEveryMs = 60_000;
 
 export class Hub<In, Out> implements HubTransport<Out> {
@@ -68,12 +63,10 @@ export class Hub<In, Out> implements HubTransport<Out> {
     this.#stopBeating = every(timers, limits.heartbeatMs, () => this.#beat());
   }
 
-  /** Connections that ended without a verified hello. */
   get refusals(): RefusalCounts {
     return this.#reception.refusals;
   }
 
-  /** A new connection; the caller forwards what arrives on it. */
   accept(wire: Wire): WireHandler {
     const guest = this.#reception.greet(wire);
     if (guest === null) return { frame: () => {}, closed: () => {} };
@@ -121,7 +114,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     return this.#peers.get(node)?.channel.outboxBytes ?? 0;
   }
 
-  /** Closes every link without ending the nodes' sessions: they reconnect, as after a crash. */
+  /** Ends no session: the nodes reconnect, as after a crash. */
   shutDown(reason: string): void {
     this.#stopBeating();
     this.#reception.close(reason);
@@ -165,15 +158,12 @@ export class Hub<In, Out> implements HubTransport<Out> {
     return fits && peer.channel.canResume(hello.resume.received) ? peer : null;
   }
 
-  /** Another process that is connected with this hotkey, if its link is alive. */
   #findRival(hello: Hello): Peer<In> | null {
     const peer = this.#peers.get(hello.node);
     return peer === undefined || peer.wire === null || peer.process === hello.process ? null : peer;
   }
 
-  /**
-   * The first one stays: if the newer one won, two services would keep replacing each other. Both owners are notified.
-   */
+  /** The first one stays: if the newer one won, two services would keep replacing each other. */
   #rivalFault(peer: Peer<In>, from: string): Fault {
     const { timers } = this.#options;
     const nowMs = timers.steadyMs();
@@ -189,7 +179,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     );
   }
 
-  /** A full table makes room by dropping the session without a link whose last link is the oldest. */
+  /** A full table drops the session without a link whose last link is the oldest. */
   #hasRoomFor(node: NodeId): boolean {
     if (this.#peers.has(node) || this.#peers.size < this.#options.limits.peers) return true;
     let oldest: Peer<In> | null = null;
@@ -227,7 +217,9 @@ export class Hub<In, Out> implements HubTransport<Out> {
     return peer;
   }
 
-  /** Damage is not blamed on the peer: the network or a stranger causes it. Any other violation is the peer's fault. */
+  /**
+   * The network or a stranger causes damage, so the peer is not blamed for it. Any other violation is the peer's fault.
+   */
   #damaged(peer: NodeId, reason: Fault): void {
     this.#emit({ type: reason.code === "malformedFrame" ? "linkDamaged" : "fault", peer, fault: reason });
   }
@@ -274,10 +266,7 @@ export class Hub<In, Out> implements HubTransport<Out> {
     return peer;
   }
 
-  /**
-   * Ends the session for a hello that does not resume it: from the same process, or after the other process's link was
-   * lost.
-   */
+  /** The hello is from the same process, or the other process's link was lost. */
   #displace(node: NodeId): void {
     const peer = this.#peers.get(node);
     if (peer === undefined) return;
@@ -338,5 +327,4 @@ export class Hub<In, Out> implements HubTransport<Out> {
   }
 }
 
-/** For people; a process of this machine has none. */
 const originOf = ({ origin }: Wire): string => origin ?? "this machine";

@@ -1,9 +1,8 @@
 /**
- * The in-memory transport: wires between an orchestrator and nodes of one process, for `sim` and tests.
+ * The in-memory transport between an orchestrator and nodes of one process, for `sim` and tests.
  *
- * Owns: pairs of wires that deliver in order, one frame per turn of `schedule`. Out of scope: injected faults (tests
- * wrap its `Dial`), sessions (hub.ts and node.ts are the same code as over sockets). Invariant: frames are copied, so
- * neither side can change the other's data.
+ * Wires deliver in order, one frame per turn of `schedule`. Frames are copied, so neither side can change the other's
+ * data.
  */
 
 import type { Dial, Wire, WireHandler } from "./wire.ts";
@@ -33,7 +32,7 @@ type Arrival = { readonly type: "frame"; readonly bytes: Uint8Array } | {
 };
 
 class LoopbackWire implements Wire {
-  readonly bufferedBytes = 0; // frames are copied
+  readonly bufferedBytes = 0;
   readonly #schedule: Schedule;
   #other: LoopbackWire | null = null;
   #handler: WireHandler | null = null;

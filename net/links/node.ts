@@ -1,9 +1,6 @@
 /**
- * A miner's or validator's end of its one link, over any wire.
- *
- * Owns: dialling with jittered back-off after every way of losing a link or a session, the node's side of the hello, resuming the session, heartbeats. Out of scope:
- * sockets (client.ts and loopback.ts provide `Dial`), the meaning of messages, giving up: it retries until the orchestrator
- * permanently refuses it or `close` is called. Invariant: after `refused` or `close` nothing is sent, dialled or reported.
+ * A miner's or validator's end of its one link. It redials until the orchestrator permanently refuses it or `close` is
+ * called; after that nothing is sent, dialled or reported.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -33,32 +30,27 @@ import type { Dial, Wire } from "./wire.ts";
 /**
  * The wait is drawn from the upper half of a bound that doubles from the first to the longest. The longest is 4 s,
  * because it decides when the last node is back after an orchestrator was away for a minute: 5,000 nodes in 4.3 s of
- * virtual time, against 5.2 s with a bound of 5 s and 30 s with one of 30 s (tests/sim/reconnect_sim_test.ts). A busy
- * orchestrator is not harmed: it refuses early, and the waits still grow eightfold.
+ * virtual time, against 5.2 s with 5 s and 30 s with 30 s (tests/sim/reconnect_sim_test.ts).
  */
 const firstRetryMs = 500;
 const longestRetryMs = 4_000;
 
 /**
- * After a link of twice the longest wait, the waits start over. After a shorter one they keep growing, whatever ended
- * it, so that a node that is repeatedly dismissed does not return at once each time.
+ * After a link this long (twice the longest wait) the waits start over. After a shorter one they keep growing, so that
+ * a repeatedly dismissed node does not return at once each time.
  */
 const lastingMs = 8_000;
 
-/**
- * A node that the orchestrator dismisses again and again should not return often: after the first few times its waits
- * grow to a minute.
- */
+/** After the first few dismissals by the orchestrator a node's waits grow to a minute. */
 const freeExits = 3;
 const longestRejoinMs = 60_000;
 
-/** Retrying cannot fix these. */
 export const finalCodes: ReadonlySet<FaultCode> = new Set<FaultCode>([
   ...["versionMismatch", "unauthenticated", "notAdmitted", "tooLarge"] as const,
 ]);
 
 type Phase =
-  | { readonly type: "idle" } // not connected yet, or waiting for the next attempt
+  | { readonly type: "idle" }
   | { readonly type: "challenged" } // dialled; the orchestrator speaks first
   | { readonly type: "greeted"; readonly greeting: Greeting }
   | { readonly type: "connected" }
@@ -75,14 +67,14 @@ export class Node<In, Out> implements NodeTransport<Out> {
   #wire: Wire | null = null;
   #session: string | null = null;
   #ticket: HeldTicket | null = null; // null: the next hello is signed
-  #signAgainAtMs = Infinity; // by the monotonic clock, while the ticket is still valid
+  #signAgainAtMs = Infinity; // monotonic
   #channel: Channel<In>;
   #paused = false;
-  #attempt = 0; // failed attempts in a row
+  #attempt = 0;
   #waits = 0; // in a row without a link that lasted
   #exits = 0; // sessions that the orchestrator ended, in a row without a link that lasted
-  #helloAtMs = 0; // of the monotonic clock, as is the next one
-  #connectedAtMs: number | null = null; // null: no link
+  #helloAtMs = 0; // monotonic
+  #connectedAtMs: number | null = null;
   #cancelTimer: Cancel = () => {};
 
   constructor(options: NodeOptions<In>, dial: Dial) {
@@ -182,10 +174,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#wire?.send(encodeFrame({ header: greeting.value.hello }));
   }
 
-  /**
-   * Any answer that does not prove the ticket's secret invalidates the ticket, whether the orchestrator requests a
-   * signature or an impostor answers.
-   */
+  /** Any answer that does not prove the ticket's secret invalidates the ticket, even if it is an impostor's. */
   #takeAnswer(header: unknown, greeting: Greeting): void {
     const isTicketRefused = greeting.hello.proof.type === "ticket" && isChallenge(header);
     const answer = isTicketRefused ? null : checkAccept(header, { greeting, verify: this.#options.verify });
@@ -228,8 +217,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
   }
 
   /**
-   * A new ticket is used for half to three quarters of its lifetime, so that nodes that joined together do not sign
-   * together.
+   * A new ticket is used for half to three quarters of its lifetime: nodes that joined together do not sign together.
    */
   #hold(ticket: HeldTicket): void {
     if (ticket === this.#ticket) return;
@@ -238,7 +226,9 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#signAgainAtMs = timers.steadyMs() + limits.ticketMs * (0.5 + 0.25 * random.unit());
   }
 
-  /** The session continues on the next link. This is rare, and without it expired tickets would make an orchestrator's restart slow. */
+  /**
+   * The session continues on the next link. Without this, expired tickets would make an orchestrator's restart slow.
+   */
   #signAgain(): void {
     this.#ticket = null;
     this.#signAgainAtMs = Infinity;
@@ -271,10 +261,7 @@ export class Node<In, Out> implements NodeTransport<Out> {
     }
   }
 
-  /**
-   * The wrong orchestrator answers. A node that has met its orchestrator keeps trying, so that an impostor cannot stop
-   * it.
-   */
+  /** A node that has met its orchestrator keeps trying, so that an impostor cannot stop it. */
   #distrust(reason: Fault, found: Challenger | null = null): void {
     if (this.#hasMetHub && reason.code === "unauthenticated") this.#disconnected(reason.detail, { found });
     else this.#refused(reason, found);
@@ -286,7 +273,6 @@ export class Node<In, Out> implements NodeTransport<Out> {
     this.#emit({ type: "refused", fault: reason, found });
   }
 
-  /** The session cannot continue; the next link begins a new one. */
   #restart(reason: Fault): void {
     this.#forget(reason);
     if (this.#wire !== null) this.#disconnected(reason.detail);

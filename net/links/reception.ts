@@ -1,10 +1,8 @@
 /**
  * Where an orchestrator's connections wait until their hello is verified.
  *
- * Owns: the table of guests, their challenges and timeouts, checking hellos, and counting refusals. Out of scope:
- * authenticated nodes (hub.ts). Invariants: at most `pendingHellos` guests, shared by origin (`Crowd`); a guest gets
- * one answer per frame, two at most, and is refused for anything else; wrong signatures per origin are limited, tickets
- * are always checked.
+ * A guest gets one answer per frame, two at most, and is refused for anything else. Wrong signatures per origin are
+ * limited; tickets are always checked.
  */
 
 import { type Fault, fault } from "../../core/fault.ts";
@@ -18,14 +16,13 @@ import type { Cancel } from "../timers.ts";
 import type { HubOptions } from "./transport.ts";
 import type { Wire } from "./wire.ts";
 
-/** A connection without a verified hello. */
 export interface Guest {
   readonly wire: Wire;
-  readonly connection: number; // in the order of acceptance
+  readonly connection: number;
   readonly challenge: Challenge;
   readonly cancel: Cancel;
   wasAskedToSign: boolean;
-  challengedAtMs: number; // by the monotonic clock
+  challengedAtMs: number;
 }
 
 export interface ReceptionOptions extends Omit<HubOptions<unknown>, "read" | "onEvent"> {
@@ -45,7 +42,7 @@ export class Reception {
   readonly #guests: Crowd<Guest>;
   readonly #refusals: Refusals;
   readonly #failures: FailureBudget;
-  #connections = 0; // accepted so far
+  #connections = 0;
 
   constructor(options: ReceptionOptions) {
     const { timers, limits, onReport } = options;
@@ -55,7 +52,6 @@ export class Reception {
     this.#failures = new FailureBudget({ perSecond: limits.failedSignaturesPerSecond, timers });
   }
 
-  /** Connections that ended without a proven hello. */
   get refusals(): RefusalCounts {
     return this.#refusals.counts;
   }
@@ -116,7 +112,7 @@ export class Reception {
     return null;
   }
 
-  /** Drops all guests; nothing is reported afterwards. */
+  /** Drops all guests without a report. */
   close(reason: string): void {
     this.#refusals.close();
     for (const guest of [...this.#guests]) {
@@ -125,7 +121,7 @@ export class Reception {
     }
   }
 
-  /** Sends the same challenge again, but only once: it is cheap, but a connection must not be used for guessing. */
+  /** Only once: a connection must not be used for guessing. */
   #askToSign(guest: Guest): null {
     if (guest.wasAskedToSign) {
       const detail = "The hello has another ticket; after an unusable ticket it must be signed";

@@ -1,12 +1,9 @@
 /**
- * Exactly-once, ordered delivery over links that break: numbers, acknowledgements, an outbox for retransmission.
+ * Exactly-once, ordered delivery over links that break: one side's numbers, acknowledgements and outbox.
  *
- * Owns: one side's two counters and its unacknowledged frames. Out of scope: sockets, clocks, the hello; channel.ts
- * connects it to a link. The other side runs the same code. Invariants: sequences start at 1 and have no gaps; at most
- * `windowBytes` plus one frame are sent and unacknowledged; the outbox never holds more than `outboxBytes`. A frame's
- * acknowledged field is written when the frame is sent, so every frame carries a current acknowledgement. A frame's
- * memory is reused only if a single link had it and has finished sending it: otherwise a peer that acknowledges too
- * early would be sent the memory's next content.
+ * Sequences start at 1 and have no gaps. At most `windowBytes` plus one frame are sent and unacknowledged; the outbox
+ * never holds more than `outboxBytes`. A frame's memory is reused only if a single link had it and has finished sending
+ * it: otherwise a peer that acknowledges too early would be sent the memory's next content.
  */
 
 import { assert } from "../../core/assert.ts";
@@ -23,11 +20,10 @@ export type SessionLimits = Pick<
 export interface SessionOptions {
   readonly limits: SessionLimits;
   readonly memory: FrameMemory;
-  /** Of the current link. */
   readonly bufferedBytes: () => number;
 }
 
-/** `repeated`: seen before, ignore. */
+/** `repeated`: seen before. */
 export type Receipt = "delivered" | "repeated" | "acknowledgement";
 
 const lastSequence = 0xffff_ffff;
@@ -44,7 +40,7 @@ export class Session {
   #acknowledged = 0; // ours, by the other side
   #sent = 0; // our highest ever given to a link
   #sentBefore = 0; // our highest given to an earlier link
-  #received = 0; // theirs
+  #received = 0;
   #overflowed = false;
   #owedBytes = 0; // received since the last acknowledgement was sent
   #owedMessages = 0;
@@ -67,15 +63,11 @@ export class Session {
     return this.#outboxBytes;
   }
 
-  /** From now on messages must also fit the other side's limits. */
   lowerLimits(limits: Pick<SessionLimits, "frameBytes" | "headerBytes">): void {
     this.#limits = { ...this.#limits, ...limits };
   }
 
-  /**
-   * Accepts a message for delivery; returns its size on the wire, or why it is refused. A refused message leaves no
-   * trace.
-   */
+  /** Returns the size on the wire. A refused message leaves no trace. */
   enqueue(header: unknown, segments: readonly Segment[]): Parsed<number> {
     const sequence = this.#acknowledged + this.#outbox.length + 1;
     const payloadBytes = segments.reduce((sum, segment) => sum + segmentBytes(segment).length, 0);
@@ -112,7 +104,7 @@ export class Session {
     return parsed(frame.length);
   }
 
-  /** The next frame the window lets out, or null. */
+  /** Null: nothing is left, or the window is full. */
   takeFrame(): Uint8Array | null {
     const frame = this.#outbox[this.#unsent];
     if (frame === undefined || this.#inFlightBytes >= this.#limits.windowBytes) return null;
@@ -125,8 +117,8 @@ export class Session {
   }
 
   /**
-   * A bare acknowledgement, if enough unacknowledged bytes were received; `always` at a heartbeat. It says how much was
-   * sent before it, so that a lost last message is detected within a heartbeat rather than with the next message.
+   * Null: too little was received; `always` at a heartbeat. It says how much was sent before it, so that a lost last
+   * message is detected within a heartbeat.
    */
   takeAcknowledgement(always = false): Uint8Array | null {
     const due = this.#owedBytes >= this.#limits.ackEveryBytes || this.#owedMessages >= this.#limits.ackEveryMessages;
@@ -135,7 +127,7 @@ export class Session {
     return encodeFrame({ header: null, acknowledged: this.#received, sequence: this.#acknowledged + this.#unsent });
   }
 
-  /** Records a received frame. A fault means that the link cannot be trusted; resuming on a new one fixes a gap. */
+  /** A fault means that the link cannot be trusted; resuming on a new one fixes a gap. */
   receive(frame: Pick<Frame, "header" | "sequence" | "acknowledged">, frameBytes: number): Parsed<Receipt> {
     const acknowledged = this.#acceptAcknowledged(frame.acknowledged);
     if (!acknowledged.ok) return acknowledged;
@@ -160,7 +152,7 @@ export class Session {
     return received >= this.#acknowledged && received <= this.#sent;
   }
 
-  /** On a new link: the other side has `received` of ours; all later frames are sent again. */
+  /** On a new link: all frames after the other side's `received` are sent again. */
   resume(received: number): void {
     assert(this.canResume(received), "a session resumes at a count that both sides can have reached");
     this.#sentBefore = this.#sent;

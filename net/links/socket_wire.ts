@@ -1,16 +1,15 @@
 /**
- * A `ws` socket as a wire, for both ends.
+ * A `ws` socket as a wire, for both ends. A connection that does not drain is cut, not waited for.
  *
- * Owns: the translation between socket events and a `WireHandler`. Both ends use `ws`, including the dialling one: the
- * runtime's own WebSocket client leaves Nagle's algorithm on, which delayed every message of 5 to 50 kB by 42 ms on
- * loopback (one round trip elsewhere) against 0.1 ms here, and it can be neither paused nor bounded. Invariant: a
- * connection that does not drain is cut, not waited for.
+ * The dialling end uses `ws` too: the runtime's own WebSocket client leaves Nagle's algorithm on, which delayed every
+ * message of 5 to 50 kB by 42 ms on loopback (one round trip elsewhere) against 0.1 ms here, and it can be neither
+ * paused nor bounded.
  */
 
 import { Buffer } from "node:buffer";
 import type { Wire, WireHandler } from "./wire.ts";
 
-/** The part of a `ws` socket used here; the package has no types. */
+/** The package has no types. */
 export interface Socket {
   readonly readyState: number;
   readonly OPEN: number;
@@ -27,13 +26,13 @@ export interface Socket {
   on(event: "close", listener: (code: number, reason: Buffer) => void): void;
 }
 
-/** Options of `ws` for both ends. */
 export const socketOptions = {
   perMessageDeflate: false,
   closeTimeout: 2_000, // ms; a peer that does not answer a close is gone
   /**
-   * A mask of zeros, which `ws` skips. Masks keep browser scripts from writing requests that a proxy would answer, but
-   * no script chooses our bytes. Unmasking took 0.7 of the 1.7 processor seconds that an orchestrator spent per GB relayed.
+   * A mask of zeros, which `ws` skips. Masks keep browser scripts from writing requests that a proxy would answer; no
+   * script chooses our bytes. Unmasking took 0.7 of the 1.7 processor seconds that an orchestrator spent per GB
+   * relayed.
    */
   generateMask: (mask: Uint8Array) => void mask.fill(0),
 } as const;
@@ -41,19 +40,16 @@ export const socketOptions = {
 /** If more than this is waiting in a socket that is being closed, its peer is not reading. */
 const drainedBytes = 1024 * 1024;
 
-/** Why a socket closed, and the remedy if known. */
 export interface SocketFailure {
   readonly reason: string;
   readonly cure?: string;
 }
 
-/** `explain` turns a socket's error into a message. */
 export function joinSocket(
   socket: Socket,
   options: {
     handle: (wire: Wire) => WireHandler;
     explain: (error: Error) => SocketFailure;
-    /** Of the accepting end. */
     stranger?: { readonly origin: string; readonly trust: () => void };
   },
 ): Wire {
@@ -89,14 +85,13 @@ export function joinSocket(
   return wire;
 }
 
-/** A view as Uint8Array, because `subarray` and `slice` of a Buffer behave differently. */
+/** `subarray` and `slice` of a Buffer behave differently from a Uint8Array's. */
 function plainBytes(data: Buffer | Buffer[] | ArrayBuffer): Uint8Array {
   const buffer = Array.isArray(data) ? Buffer.concat(data) : data;
   if (buffer instanceof ArrayBuffer) return new Uint8Array(buffer);
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }
 
-/** A close reason holds at most 123 bytes. */
 function shorten(reason: string): string {
   const bytes = new TextEncoder().encode(reason);
   return bytes.length <= 123 ? reason : new TextDecoder().decode(bytes.subarray(0, 120)).replace(/\uFFFD+$/, "");

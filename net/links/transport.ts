@@ -1,10 +1,9 @@
 /**
- * The network as the rest of the program sees it: two interfaces and their events.
+ * The network as the rest of the program sees it. One conformance suite runs every implementation.
  *
- * Owns: the shapes shared by every implementation (loopback.ts, server.ts with client.ts), all run by one conformance suite.
- * Messages are generic: the schemas of a run are injected as `Read`. Invariants for every implementation: messages of one
- * session arrive once and in order, however often its link breaks; when that is impossible, the application gets `peerLost`
- * or `sessionLost` before anything of a new session. Callbacks never throw and only enqueue.
+ * Messages of one session arrive once and in order, however often its link breaks; when that is impossible, the
+ * application gets `peerLost` or `sessionLost` before anything of a new session. Callbacks never throw and only
+ * enqueue.
  */
 
 import type { Fault, Parsed } from "../../core/fault.ts";
@@ -19,12 +18,12 @@ import type { RefusalCounts } from "../auth/refusals.ts";
 import type { HeldTicket, TicketBox } from "../auth/ticket.ts";
 import type { Random, Timers } from "../timers.ts";
 
-/** A message and its segments: bytes, or what stands for them in a simulated network. */
+/** Segments are bytes, or what stands for them in a simulated network. */
 export interface Received<In, Held = Uint8Array> {
   readonly message: In;
   readonly segments: readonly Held[];
-  readonly names: readonly BlobHash[]; // of the segments
-  readonly bytes: number; // on the wire
+  readonly names: readonly BlobHash[];
+  readonly bytes: number;
 }
 
 export type HubEvent<In, Held = Uint8Array> =
@@ -35,25 +34,17 @@ export type HubEvent<In, Held = Uint8Array> =
   /** The session is over, and undelivered messages are lost. */
   | { type: "peerLost"; peer: NodeId; fault: Fault }
   | { type: "message"; peer: NodeId; role: Role } & Received<In, Held>
-  /**
-   * Another process with its hotkey tried to connect from this origin while its link was alive: at most once a minute.
-   */
+  /** Another process tried to connect with its hotkey from this origin: at most once a minute. */
   | { type: "rivalRefused"; peer: NodeId; from: string }
   /** Input from an authenticated node was refused. */
   | { type: "fault"; peer: NodeId; fault: Fault }
-  /** Data was damaged on its link: no node is blamed, and the session resumes on another link. */
+  /** No node is blamed, and the session resumes on another link. */
   | { type: "linkDamaged"; peer: NodeId; fault: Fault }
-  /**
-   * Strangers were refused: the message has counts since the orchestrator started. Sent at once, then at most once per
-   * `refusalReportMs`.
-   */
+  /** Counts since the orchestrator started. Sent at once, then at most once per `refusalReportMs`. */
   | { type: "refusals"; counts: RefusalCounts; text: string };
 
 export interface HubTransport<Out, Sent = Segment> {
-  /**
-   * The message's size on the wire. A fault: the peer is unknown, the message too large, or its outbox full (then
-   * `peerLost`).
-   */
+  /** Returns the size on the wire. A fault: unknown peer, message too large, or outbox full (then `peerLost`). */
   send(peer: NodeId, message: Out, segments?: readonly Sent[]): Parsed<number>;
   /** Ends the session and sends the node the reason; no `peerLost` follows. */
   close(peer: NodeId, fault: Fault): void;
@@ -67,10 +58,7 @@ export interface HubTransport<Out, Sent = Segment> {
 export type NodeEvent<In, Held = Uint8Array> =
   /** The ticket also authorizes requests to this orchestrator, stamped in its time: `clock` is the orchestrator's. */
   | { type: "connected"; hub: NodeId; run: string; resumed: boolean; ticket: HeldTicket; clock: ClockDifference }
-  /**
-   * The link broke or was not established, or another orchestrator or run answered (`found`). The next attempt starts
-   * in `retryMs`.
-   */
+  /** The link broke or was not established, or another orchestrator or run answered (`found`). */
   | {
     type: "disconnected";
     reason: string;
@@ -82,9 +70,8 @@ export type NodeEvent<In, Held = Uint8Array> =
   /** The orchestrator no longer has our session: undelivered messages are lost, join again after `connected`. */
   | { type: "sessionLost"; fault: Fault }
   | { type: "message" } & Received<In, Held>
-  /** A message from the orchestrator was rejected. */
   | { type: "fault"; fault: Fault }
-  /** Final: the orchestrator refuses this node, or another one answered (`found`); no further attempt is made. */
+  /** Final: the orchestrator refuses this node, or another one answered (`found`). */
   | { type: "refused"; fault: Fault; found: Challenger | null };
 
 export interface NodeTransport<Out, Sent = Segment> {
@@ -112,7 +99,7 @@ export interface HubOptions<In> {
 }
 
 export interface NodeOptions<In> {
-  readonly url: string; // ws://host:port or wss://…
+  readonly url: string;
   readonly identity: NodeIdentity;
   readonly verify: Verify;
   readonly read: Read<In>;

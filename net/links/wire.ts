@@ -1,15 +1,15 @@
 /**
- * The narrow interface below sessions: an ordered pipe of frames that may end at any time.
+ * An ordered pipe of frames that may end at any time: a WebSocket (server.ts, client.ts) or its in-memory twin
+ * (loopback.ts).
  *
- * Owns: the interfaces that a WebSocket (server.ts, client.ts) and its in-memory twin (loopback.ts) implement; hub.ts
- * and node.ts know sockets only through them. Invariants: a handler is never called from inside a call on its wire;
- * `closed` is called exactly once, as the last call, even after our own `close`.
+ * A handler is never called from inside a call on its wire; `closed` is called exactly once, as the last call, even
+ * after our own `close`.
  */
 
 export interface Wire {
   /** Sent, but not yet accepted by the system: these bytes will still be read from their frames. */
   readonly bufferedBytes: number;
-  /** The origin of the other end's address (`originOf`); absent if it has none, as inside a process. */
+  /** The origin of the other end's address (`originOf`); absent inside a process. */
   readonly origin?: string;
   /** Does not copy and does not throw; on a closed wire it does nothing. */
   send(frame: Uint8Array): void;
@@ -23,7 +23,6 @@ export interface Wire {
 
 export interface WireHandler {
   frame(bytes: Uint8Array): void;
-  /** `cure`: the remedy, if known. */
   closed(reason: string, cure?: string): void;
 }
 
@@ -31,5 +30,5 @@ export interface DialHandler extends WireHandler {
   opened(): void;
 }
 
-/** Starts a connection; `closed` also reports a failed one. */
+/** `closed` also reports a failed connection. */
 export type Dial = (url: string, handler: DialHandler) => Wire;

@@ -1,23 +1,21 @@
 /**
- * One message on the wire: a fixed prefix, a msgpack header, raw segments.
+ * One message on the wire, little-endian: a fixed prefix, a msgpack header, raw segments.
  *
- *    0  u32  magic "iota"
- *    4 u16 layout, 3; a later one must keep this prefix, so that damage and another version can be distinguished 6 u16
- *    number of segments n
- *    8  u32  header bytes, 0 for a bare acknowledgement
- *   12 u32 sequence, 0 if a session does not number the frame; in a bare acknowledgement: the last one sent before it
- *   16 u32 acknowledged: highest sequence received from the other side 20 u32 CRC-32 of everything after the prefix
- *   24  u32  CRC-32 of the 24 bytes before
- *   28  16 bytes: MAC of the rest of the prefix, the table and the header (frame_mac.ts), zeros before the hello is done
- *   44  the table, for each of n segments: u32 bytes, then 32 bytes of its name (blob_hash.ts)
- *   header, then the segments, each preceded by zeros up to a multiple of 8
+ *   0  u32  magic "iota"
+ *   4  u16  layout, 3; a later one must keep this prefix, so that damage and another version can be distinguished
+ *   6  u16  number of segments n
+ *   8  u32  header bytes, 0 for a bare acknowledgement
+ *  12  u32  sequence, 0 if a session does not number the frame; in a bare acknowledgement: the last one sent before it
+ *  16  u32  acknowledged: highest sequence received from the other side
+ *  20  u32  CRC-32 of everything after the prefix
+ *  24  u32  CRC-32 of the 24 bytes before
+ *  28  16 bytes: MAC of the rest of the prefix, the table and the header (frame_mac.ts), zeros before the hello is done
+ *  44  the table, for each of n segments: u32 bytes, then 32 bytes of its name (blob_hash.ts)
+ *  header, then the segments, each preceded by zeros up to a multiple of 8
  *
- * Little-endian. Owns: bytes to frame and back. Out of scope: the meaning of the header (schema_*.ts, hello.ts).
- * Decoding never throws; segments are views of the received bytes, copied once only if those do not start at a multiple
- * of 8. A segment is checked by its name, which its receiver needs anyway and its sender often knows. A MAC over the
- * names therefore covers the segments, and a relay hashes each segment once. The checksums detect accidental damage
- * (TCP's own has 16 bits and middleboxes rewrite it), at 26 us per MiB; there are two, so that `setAcknowledged` need
- * not read the segments again. The MAC protects against attackers; this file neither writes nor checks it.
+ * Decoding never throws. Segments are views of the received bytes, copied only if those are not aligned to 8 bytes. The
+ * checksums detect accidental damage (TCP's own has 16 bits and middleboxes rewrite it), at 26 us per MiB; there are
+ * two, so that `setAcknowledged` need not read the segments again.
  */
 
 import { crc32 } from "node:zlib";
@@ -28,7 +26,7 @@ import { hashOf } from "../blob_hash.ts";
 import type { NetLimits } from "../limits.ts";
 import { decodeMsgpack, encodeMsgpack } from "./msgpack.ts";
 
-/** Bytes of a message, and their name if known: hashing them takes longer than sending them. */
+/** Named if the hash is known: hashing takes longer than sending. */
 export type Segment = Uint8Array | NamedSegment;
 
 export interface NamedSegment {
@@ -39,7 +37,7 @@ export interface NamedSegment {
 export const segmentBytes = (segment: Segment): Uint8Array => segment instanceof Uint8Array ? segment : segment.bytes;
 
 export interface Frame {
-  readonly header: unknown; // null for a bare acknowledgement
+  readonly header: unknown;
   readonly segments: readonly Uint8Array[];
   readonly names: readonly BlobHash[]; // of the segments, checked
   readonly sequence: number;
@@ -66,7 +64,7 @@ export const macStart = 28;
 export const macBytes = 16;
 const prefixBytes = macStart + macBytes;
 const nameBytes = 32;
-const entryBytes = 4 + nameBytes; // of the table
+const entryBytes = 4 + nameBytes;
 
 const aligned = (bytes: number): number => Math.ceil(bytes / 8) * 8;
 
@@ -190,7 +188,7 @@ function nameAt(frame: Uint8Array, index: number): string {
   return frame.subarray(at, at + nameBytes).toHex();
 }
 
-/** The head of a frame: prefix, table and header. Null: the frame is too short for them. */
+/** Prefix, table and header. Null: the frame is too short for them. */
 export function headOf(frame: Uint8Array): Uint8Array | null {
   if (frame.length < prefixBytes) return null;
   const view = new DataView(frame.buffer, frame.byteOffset);

@@ -1,16 +1,14 @@
 /**
- * MessagePack for headers: msgpackr does the work after a guard has checked foreign bytes.
+ * MessagePack for headers: msgpackr reads and writes plain data only, after a guard has checked foreign bytes.
  *
- * Owns: both directions and the settings under which msgpackr writes and reads plain data only (no records, no
- * extension types). Decoding never throws: msgpack_guard.ts lets through only nil, booleans, numbers, strings, arrays
- * and maps with distinct string keys, within the limits. Minus zero is written as zero; headers have no use for it.
+ * Decoding never throws. Minus zero is written as zero.
  */
 
 import { Packr, Unpackr } from "msgpackr";
 import { type Parsed, parsed, refused } from "../../core/fault.ts";
 import { headerProblem, type MsgpackLimits } from "./msgpack_guard.ts";
 
-/** `skipValues` is missing in msgpackr's own types. */
+/** msgpackr's own types lack `skipValues`. */
 const writing: ConstructorParameters<typeof Packr>[0] & { readonly skipValues: readonly unknown[] } = {
   useRecords: false,
   variableMapSize: true,
@@ -19,7 +17,7 @@ const writing: ConstructorParameters<typeof Packr>[0] & { readonly skipValues: r
 const packr = new Packr(writing);
 const unpackr = new Unpackr({ useRecords: false, mapsAsObjects: true, int64AsType: "number" });
 
-/** Values are ours. Properties that are `undefined` are left out, as in JSON. */
+/** Properties that are `undefined` are left out, as in JSON. */
 export function encodeMsgpack(value: unknown): Uint8Array {
   const { buffer, byteOffset, byteLength } = packr.pack(value);
   return new Uint8Array(buffer, byteOffset, byteLength);

@@ -1,11 +1,9 @@
 /**
- * Walks a MessagePack header without building it and reports what is wrong with it, so that the decoder only sees plain
- * data of bounded depth.
+ * Walks a MessagePack header without building it, so that the decoder sees only plain data of bounded depth.
  *
- * Rejects what headers do not need: binary, every extension type (so no dates, sets, records or classes from a peer),
- * integers beyond 2^53, keys that are not strings, name a prototype or repeat, invalid UTF-8, more nesting or values than the
- * limits, lengths beyond the bytes, trailing bytes. Never allocates by a claimed length. A value costs up to a microsecond
- * here and in the decoder, so `maxValues` limits how long a header blocks the thread: bytes alone allow 0.5 us for each.
+ * Rejects binary, extension types, integers beyond 2^53, keys that are not strings, name a prototype or repeat, invalid
+ * UTF-8 and trailing bytes. Never allocates by a claimed length. A value costs up to a microsecond here and in the
+ * decoder, so `maxValues` limits how long a header blocks the thread.
  */
 
 export interface MsgpackLimits {
@@ -17,10 +15,8 @@ export interface MsgpackLimits {
 const forbiddenKeys: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"]);
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Thrown and caught inside this file only. */
 class Problem extends Error {}
 
-/** Null: plain data, complete and within limits. */
 export function headerProblem(bytes: Uint8Array, limits: Omit<MsgpackLimits, "maxBytes">): string | null {
   const walker = new Walker(bytes, limits);
   try {
@@ -62,14 +58,14 @@ class Walker {
 
   #tagged(tag: number, depth: number): void {
     switch (tag) {
-      case 0xc0: // nil
-      case 0xc2: // false
-      case 0xc3: // true
+      case 0xc0:
+      case 0xc2:
+      case 0xc3:
         return;
-      case 0xca: // float 32
-      case 0xcb: // float 64
+      case 0xca:
+      case 0xcb:
         return void this.#take(tag === 0xca ? 4 : 8);
-      case 0xcc: // unsigned, then signed integers
+      case 0xcc:
       case 0xcd:
       case 0xce:
       case 0xd0:
@@ -79,14 +75,14 @@ class Walker {
       case 0xcf:
       case 0xd3:
         return this.#wideInteger(tag === 0xd3);
-      case 0xd9: // strings
+      case 0xd9:
       case 0xda:
       case 0xdb:
         return this.#skipString(this.#length(tag - 0xd9));
-      case 0xdc: // arrays
+      case 0xdc:
       case 0xdd:
         return this.#array(this.#length(tag - 0xdb), depth + 1);
-      case 0xde: // maps
+      case 0xde:
       case 0xdf:
         return this.#map(this.#length(tag - 0xdd), depth + 1);
       default:
@@ -94,7 +90,7 @@ class Walker {
     }
   }
 
-  /** Skips `bytes` bytes and returns where they began. */
+  /** Returns where the skipped bytes began. */
   #take(bytes: number): number {
     const at = this.#offset;
     const missing = bytes - (this.#bytes.length - at);
@@ -116,7 +112,7 @@ class Walker {
     if (!Number.isSafeInteger(Number(value))) throw new Problem("an integer is beyond 2^53");
   }
 
-  /** Checks a string without building it: most are ASCII, for which a loop is faster than a decoder. */
+  /** Most strings are ASCII, for which a loop is faster than a decoder. */
   #skipString(length: number): void {
     const at = this.#take(length);
     for (let index = at; index < at + length; index++) {

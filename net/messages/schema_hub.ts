@@ -1,9 +1,4 @@
-/**
- * An orchestrator's messages: parses an unknown header and its segments into a `HubMessage`, or a `Fault` that names the field.
- *
- * Owns: one schema for each member of the union (a missing one does not compile) and how many segments it may carry.
- * The configuration in `welcome` is checked by core's parser for foreign configurations.
- */
+/** Parses an unknown header and its segments into a `HubMessage`, or a `Fault` that names the field. */
 
 import * as v from "valibot";
 import type { RunConfig } from "../../core/config/config.ts";

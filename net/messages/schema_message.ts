@@ -1,15 +1,9 @@
-/**
- * Builds a parser for one union from a table of schemas: `type` picks the schema.
- *
- * Owns: the table's shape, in which the compiler requires every member, and the parser. Picking by `type` costs one
- * look-up and lets every fault name the message type.
- */
+/** Builds a parser for one union from a table of schemas: `type` picks the schema, and every fault names it. */
 
 import type * as v from "valibot";
 import { type Parsed, refused } from "../../core/fault.ts";
 import { parseWith } from "./schema_values.ts";
 
-/** Parses a foreign header into a message; it may also check the number of segments. */
 export type Read<In> = (header: unknown, segments: readonly Uint8Array[]) => Parsed<In>;
 
 interface MessageRule<T> {

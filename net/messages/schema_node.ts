@@ -1,9 +1,4 @@
-/**
- * A node's messages: parses an unknown header and its segments into a `NodeMessage`, or a `Fault` that names the field.
- *
- * Owns: one schema for each member of the union (a missing one does not compile) and how many segments it may carry.
- * Out of scope: whether the message fits the current state; the machines decide that.
- */
+/** Parses an unknown header and its segments into a `NodeMessage`, or a `Fault` that names the field. */
 
 import * as v from "valibot";
 import { loadingParts, type NodeMessage } from "../../core/protocol/message.ts";

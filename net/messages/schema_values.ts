@@ -1,21 +1,14 @@
-/**
- * The values in messages, as schemas with bounds.
- *
- * Owns: one schema for each kind of value, and turning a schema's issue into a `Fault` that names the field. Out of
- * scope: whole messages (schema_node.ts, schema_hub.ts, hello.ts). Objects are strict: an unknown key is a fault, so no
- * extra data goes unnoticed.
- */
+/** The values in messages, as schemas with bounds. Objects are strict: an unknown key is a fault. */
 
 import * as v from "valibot";
 import { type FaultCode, type Parsed, parsed, refused } from "../../core/fault.ts";
 import { blobHash, microbatchId, nodeId, stageIndex, type TaskId } from "../../core/ids.ts";
 
-const largestText = 1024; // bytes of a text for people
+const largestText = 1024; // of a text for people
 const largestList = 65_536; // the limit on header bytes applies first
 
 export const text = v.pipe(v.string(), v.maxLength(largestText));
 export const shortText = v.pipe(v.string(), v.maxLength(128));
-/** A base URL of a peer. */
 export const httpUrl = v.pipe(
   v.string(),
   v.maxLength(256),
@@ -41,7 +34,6 @@ export const role = v.picklist(["miner", "validator"]);
 export const direction = v.picklist(["forward", "turnaround", "backward"]);
 export const stage = v.pipe(u32, v.transform(stageIndex));
 export const microbatch = v.pipe(count, v.transform(microbatchId));
-/** W3C Trace Context, version 00. */
 export const traceparent = v.pipe(v.string(), v.regex(/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/));
 
 export const task = v.pipe(

@@ -1,10 +1,8 @@
 /**
  * Every WebSocket and HTTP request of this program, directly or through a proxy.
  *
- * Owns: applying the choice of proxy_choice.ts to both, so that links, blobs and the chain take the same route. Each
- * connection through a proxy has its own tunnel, even for plain HTTP: the proxy sees no request and needs only CONNECT.
- * Out of scope: retries, deadlines. Invariant: nothing here reads the process's environment, which Deno's `fetch` would
- * obey even for loopback; the program removes the proxy variables at its start (cli/rights/host.ts).
+ * Each connection through a proxy has its own tunnel, even for plain HTTP, so the proxy needs only CONNECT. Nothing
+ * here reads the process's environment, which Deno's `fetch` would obey even for loopback.
  */
 
 import { type IncomingMessage, request as requestHttp } from "node:http";
@@ -29,11 +27,10 @@ export type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
 
 export interface OutboundOptions {
   readonly get: GetVariable; // the proxy's variables
-  /** A certificate authority (PEM) that is trusted instead of the system's. */
+  /** PEM, instead of the system's. */
   readonly authority?: string;
 }
 
-/** Opens the connection of one request of `node:http` or `ws`. */
 type CreateConnection = (options: unknown, done: TunnelDone) => void;
 
 export class Outbound {
@@ -61,7 +58,6 @@ export class Outbound {
     return isElsewhere && this.choose(url).type === "direct" ? shownVariables(this.#get) : [];
   }
 
-  /** Options of `ws` for a connection to this address. */
   socketOptions(url: string): { readonly ca?: string; readonly createConnection?: CreateConnection } {
     const createConnection = this.#connection(url);
     const ca = this.#authority === undefined ? {} : { ca: this.#authority };
@@ -71,7 +67,7 @@ export class Outbound {
   /** Like the runtime's `fetch`, but follows no redirects through a proxy. */
   readonly fetch: Fetch = (url, init = {}) => this.#fetchBy(this.#client, { url, init });
 
-  /** Like `fetch`, with a pool of its own that can be closed; through a proxy each request has its own tunnel. */
+  /** Has its own pool, which can be closed; through a proxy each request has its own tunnel. */
   connections(): Connections {
     const client = Deno.createHttpClient(this.#authority === undefined ? {} : { caCerts: [this.#authority] });
     return { fetch: (url, init) => this.#fetchBy({ client }, { url, init }), close: () => client.close() };

@@ -1,23 +1,20 @@
 /**
- * Which proxy a connection uses: the one place that decides it, for links, blobs, the chain and every other request.
+ * Which proxy a connection uses, by HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.
  *
- * Owns: the meaning of HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, spelled and ordered as in curl: lower case
- * first; https and wss use HTTPS_PROXY, http and ws use HTTP_PROXY, and ALL_PROXY serves the rest. Pure. Invariant: an
- * address of this machine never goes through a proxy, whatever the variables say.
+ * Spelled and ordered as in curl: lower case first; https and wss use HTTPS_PROXY, http and ws use HTTP_PROXY, and
+ * ALL_PROXY serves the rest. An address of this machine never goes through a proxy.
  */
 
-/** The lower-case spelling wins. */
 export const proxyVariables = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"] as const;
 
-/** A variable's value. */
 export type GetVariable = (name: string) => string | undefined;
 
 export interface Proxy {
-  readonly variable: string; // that names it
+  readonly variable: string;
   readonly isTls: boolean;
   readonly host: string; // without brackets
   readonly port: number;
-  readonly authorization: string | null; // the value of Proxy-Authorization
+  readonly authorization: string | null;
   /** Without a password. */
   readonly shown: string;
 }
@@ -43,7 +40,7 @@ export function chooseProxy(url: string, get: GetVariable): ProxyChoice {
   return exceptions.split(/[\s,]+/).some((rule) => exempts(rule, { host, port })) ? direct : readProxy(named);
 }
 
-/** The variables that are set, as `NAME=value` without passwords, to explain a failure. */
+/** As `NAME=value` without passwords. */
 export function shownVariables(get: GetVariable): string[] {
   return proxyVariables.flatMap((name) => {
     const given = firstGiven([name], get);
@@ -101,14 +98,13 @@ function percentDecoded(text: string): string | null {
   }
 }
 
-/** Addresses of this machine itself. */
 export function isOwnMachine(host: string): boolean {
   if (host === "localhost" || host.endsWith(".localhost")) return true;
   if (/^127\.\d+\.\d+\.\d+$/.test(host) || host === "0.0.0.0") return true;
   return host === "::1" || host === "::" || /^::ffff:7f[0-9a-f]{2}:/i.test(host); // as URL writes ::ffff:127.0.0.1
 }
 
-/** `rule`: `*`, a name and all names below it, an address, or an address range such as 10.0.0.0/8; each may end in a port. */
+/** `rule`: `*`, a name and all names below it, an address, or a range such as 10.0.0.0/8; each may end in a port. */
 function exempts(rule: string, { host, port }: { host: string; port: number }): boolean {
   if (rule === "") return false;
   if (rule === "*") return true;
@@ -141,7 +137,7 @@ function sameAddress(host: string, rule: string): boolean {
   return bits !== null && bits === bitsOf(host);
 }
 
-/** An address as a string of 32 or 128 binary digits; null for a name. */
+/** 32 or 128 binary digits; null for a name. */
 function bitsOf(address: string): string | null {
   const binary = (value: number, digits: number) => value.toString(2).padStart(digits, "0");
   if (/^\d+(\.\d+){3}$/.test(address)) return address.split(".").map((part) => binary(Number(part), 8)).join("");

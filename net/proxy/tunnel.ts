@@ -1,9 +1,7 @@
 /**
  * A TCP connection to a host through a proxy, by HTTP's CONNECT (RFC 9110, section 9.3.6).
  *
- * Owns: the request, the proxy's answer, and the errors that name the proxy and what it answered. Out of scope: which proxy
- * (proxy_choice.ts), what is sent through it (outbound.ts). Invariant: `done` is called exactly once; a socket that is not handed
- * over is destroyed.
+ * `done` is called exactly once; a socket that is not handed over is destroyed.
  */
 
 import type { Buffer } from "node:buffer";
@@ -54,7 +52,6 @@ export function openTunnel({ proxy, target }: { proxy: Proxy; target: string }, 
   });
 }
 
-/** Null: the tunnel is open. */
 function refusalIn(head: string, { proxy, target }: { proxy: Proxy; target: string }): ProxyError | null {
   const status = head.slice(0, head.indexOf("\r\n"));
   const code = Number(/^HTTP\/1\.\d (\d{3})/.exec(status)?.[1]);

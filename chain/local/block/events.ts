@@ -1,9 +1,6 @@
 /**
- * The events of a block: plain values, stored with the block. Most are runtime events; chain/local/rpc/events.ts
- * encodes those.
- *
- * A failed call leaves only its fee's events. Burned, locked and staked tokens are withdrawn, and removed stake is
- * deposited, as until spec 402: this chain keeps no subnet accounts.
+ * The events of a block. As until spec 402, burned, locked and staked tokens are withdrawn and removed stake is
+ * deposited: this chain keeps no subnet accounts.
  */
 
 import type { Address } from "../../call.ts";
@@ -18,7 +15,7 @@ export type TokenEvent =
 type StakeMove = {
   readonly coldkey: Address;
   readonly hotkey: Address;
-  readonly amountRao: bigint; // and as much alpha: the price is 1
+  readonly amountRao: bigint; // and as much alpha
   readonly netuid: number;
 };
 
@@ -28,7 +25,7 @@ type WeightsOf = {
   readonly hotkey: Address;
 };
 
-/** The subnet pallet's. Hashes are hex. */
+/** Hashes are hex. */
 export type SubnetEvent =
   | { readonly type: "neuronRegistered"; readonly netuid: number; readonly uid: number; readonly hotkey: Address }
   | { readonly type: "networkAdded"; readonly netuid: number }
@@ -39,11 +36,11 @@ export type SubnetEvent =
   | { readonly type: "weightsCommitted"; readonly hash: string } & WeightsOf
   | { readonly type: "saltedRevealed"; readonly hash: string } & WeightsOf
   | { readonly type: "timelockedCommitted"; readonly hash: string; readonly revealRound: bigint } & WeightsOf
-  | { readonly type: "weightsRevealed" } & WeightsOf; // timelocked ones, by the chain itself
+  | { readonly type: "weightsRevealed" } & WeightsOf;
 
 export type OwnEvent =
   | { readonly type: "neuronPruned"; readonly netuid: number; readonly uid: number; readonly hotkey: Address }
-  | { readonly type: "weightsDropped"; readonly why: string } & WeightsOf // due, but could not be turned into weights
+  | { readonly type: "weightsDropped"; readonly why: string } & WeightsOf
   | {
     readonly type: "epochRan";
     readonly netuid: number;
@@ -51,11 +48,10 @@ export type OwnEvent =
     readonly ownerRao: bigint;
     readonly minersRao: bigint;
     readonly validatorsRao: bigint;
-    readonly burnedRao: bigint; // incentive of the owner's own hotkeys
+    readonly burnedRao: bigint; // incentive of the owner's hotkeys
     readonly remainderRao: bigint;
   };
 
-/** For a call that carries an encrypted extrinsic. */
 export interface ShieldEvent {
   readonly type: "encryptedSubmitted";
   readonly account: Address;

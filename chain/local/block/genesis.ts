@@ -1,11 +1,7 @@
-/**
- * The initial state of an embedded chain: its rules, its first subnet and its first accounts, with the runtime's own
- * defaults beside ours. A chain keeps its genesis: a different one needs another store.
- */
+/** The initial state of an embedded chain. Another genesis needs another store. */
 
 import type { Address } from "../../call.ts";
 
-/** Of one subnet; fields are named as in `SubnetParameters`. */
 export interface Hyperparameters {
   readonly tempoBlocks: number;
   readonly minAllowedWeights: number;
@@ -19,16 +15,16 @@ export interface Hyperparameters {
   readonly activityCutoffBlocks: number;
   readonly immunityPeriodBlocks: number;
   readonly isRegistrationAllowed: boolean;
-  readonly isStarted?: boolean; // by its owner; absent: yes. Until then it accepts no stake
+  readonly isStarted?: boolean; // absent: yes. Before, no stake is accepted
   readonly maxUids: number;
   readonly maxValidators: number;
-  readonly minNonImmuneUids: number; // this many are never pruned, so that not only newcomers remain
-  readonly firstBurnRao: bigint; // of the first registration
+  readonly minNonImmuneUids: number; // never pruned, so that not only newcomers remain
+  readonly firstBurnRao: bigint;
   readonly minBurnRao: bigint;
   readonly maxBurnRao: bigint;
   readonly burnHalfLifeBlocks: number; // 0: the price stays
-  readonly burnIncreasePercent: number; // of a registration
-  readonly kappa: number; // u16 share of stake that is a majority
+  readonly burnIncreasePercent: number;
+  readonly kappa: number; // majority, as a u16 share of stake
   readonly bondsMovingAverage: number; // millionths
   readonly bondsPenalty: number; // u16
   readonly emissionPerBlockRao: bigint;
@@ -37,33 +33,33 @@ export interface Hyperparameters {
 export interface GenesisSubnet {
   readonly netuid: number;
   readonly ownerColdkey: Address;
-  readonly ownerHotkey: Address; // registered at genesis as uid 0
+  readonly ownerHotkey: Address; // uid 0
   readonly hyperparameters: Hyperparameters;
 }
 
 export interface Genesis {
-  readonly specVersion: number; // the runtime whose rules these are
-  readonly epochs: "legacy" | "stateful"; // stateful since 423
-  readonly preChecks: "pool" | "block"; // until 416 some checks refuse a submission with a custom code
-  readonly blockMs: number; // intended block time; the caller of produceBlock maintains it
-  readonly startMs: number; // timestamp of block 0
-  readonly feeRao: bigint; // of a call that is not free
+  readonly specVersion: number;
+  readonly epochs: "legacy" | "stateful";
+  readonly preChecks: "pool" | "block"; // until 416 the pool refuses with a custom code
+  readonly blockMs: number; // kept by produceBlock's caller
+  readonly startMs: number;
+  readonly feeRao: bigint;
   readonly stakeThresholdRao: bigint; // minimum for setting weights
   readonly commitRevealVersion: number;
-  readonly networkRateLimitBlocks: number; // between two registerNetwork
+  readonly networkRateLimitBlocks: number;
   readonly networkMinLockRao: bigint;
-  readonly networkLockReductionBlocks: number; // in which a doubled lock falls to its old value
+  readonly networkLockReductionBlocks: number; // until a doubled lock has halved
   readonly maxSubnets: number;
-  // Seed: any text. Timelocked weights need epochs of several periods; a chain with faster ones needs a faster beacon.
+  // Timelocked weights need epochs of several beacon periods.
   readonly beacon: { readonly seed: string; readonly genesisMs: number; readonly periodMs: number };
   readonly accounts: readonly { readonly address: Address; readonly freeRao: bigint }[];
   readonly subnets: readonly GenesisSubnet[];
-  readonly newSubnet: Hyperparameters; // of subnets registered later
+  readonly newSubnet: Hyperparameters;
 }
 
 export const raoPerToken = 1_000_000_000n;
 
-/** The well-known development accounts //Alice and //Bob, whose keys are public. */
+/** Substrate's //Alice and //Bob; their keys are public. */
 export const aliceAddress: Address = "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY";
 export const bobAddress: Address = "5FHneW46xGXgs5mUiveU4sbTyGBzmstUspZC92UhjJM694ty";
 
@@ -94,7 +90,6 @@ const runtimeHyperparameters: Hyperparameters = {
   emissionPerBlockRao: raoPerToken,
 };
 
-/** Short rate limits, no commit-reveal, room for every node. */
 const localHyperparameters: Hyperparameters = {
   ...runtimeHyperparameters,
   tempoBlocks: 20,
@@ -106,8 +101,8 @@ const localHyperparameters: Hyperparameters = {
 };
 
 export interface GenesisOptions extends Partial<Omit<Genesis, "subnets" | "newSubnet">> {
-  readonly netuid?: number; // default 9
-  readonly ownerColdkey?: Address; // default //Alice, also for the next one
+  readonly netuid?: number;
+  readonly ownerColdkey?: Address;
   readonly ownerHotkey?: Address;
   readonly hyperparameters?: Partial<Hyperparameters>;
 }
@@ -147,12 +142,12 @@ function genesisOf(options: GenesisOptions, preset: Preset): Genesis {
     specVersion: isLegacy ? 393 : 425,
     epochs: "stateful",
     preChecks: isLegacy ? "pool" : "block",
-    startMs: 1_735_689_600_000, // 2025-01-01: any moment after the beacon's genesis
+    startMs: 1_735_689_600_000, // any moment after the beacon's genesis
     stakeThresholdRao: 0n,
     commitRevealVersion: 4,
     networkLockReductionBlocks: 14 * 7_200,
     maxSubnets: 128,
-    beacon: { seed: "iota local beacon", genesisMs: 1_692_803_367_000, periodMs: 3_000 }, // quicknet's rounds
+    beacon: { seed: "iota local beacon", genesisMs: 1_692_803_367_000, periodMs: 3_000 },
     accounts: [aliceAddress, bobAddress].map((address) => ({ address, freeRao: endowmentRao })),
     ...presetChain,
     ...chain,

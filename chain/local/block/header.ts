@@ -1,7 +1,6 @@
 /**
- * Block headers in SCALE, and their hashes, which a Substrate client computes itself for mortal eras.
- *
- * parentHash(32) ++ compact(number) ++ stateRoot(32) ++ extrinsicsRoot(32) ++ compact(0), the empty digest.
+ * Block headers in SCALE: parentHash(32) ++ compact(number) ++ stateRoot(32) ++ extrinsicsRoot(32) ++ compact(0), the
+ * empty digest.
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
@@ -11,7 +10,7 @@ import type { LocalHeader } from "./ledger.ts";
 export const hashBytes = (bytes: Uint8Array): Uint8Array => blake2b(bytes, { dkLen: 32 });
 
 export function encodeHeader(header: LocalHeader): Uint8Array {
-  const number = scaleLength(header.number); // a compact like any other
+  const number = scaleLength(header.number);
   return concatBytes(header.parentHash, number, header.stateRoot, header.extrinsicsRoot, scaleLength(0));
 }
 

@@ -1,9 +1,6 @@
 /**
- * The interface between the embedded chain and its JSON-RPC node. The ledger keeps accounts and subnets and makes
- * blocks; the node translates bytes.
- *
- * Values cross as plain data: numbers for widths up to 32 bits, bigints above, Uint8Array(32) for account ids,
- * `{field: value}` for structs with the runtime's camel-case names.
+ * The embedded chain as its JSON-RPC node sees it. Values: numbers up to 32 bits, bigints above, Uint8Array(32) for
+ * accounts, `{field: value}` in camel case for structs.
  */
 
 import type { ChainCall } from "../../call.ts";
@@ -13,11 +10,11 @@ export type AccountId = Uint8Array;
 
 export interface LocalBlock {
   readonly number: number;
-  readonly hash: Uint8Array; // blake2b-256 of the SCALE header below
+  readonly hash: Uint8Array; // blake2b-256 of the SCALE header
   readonly parentHash: Uint8Array;
   readonly timestampMs: number;
-  readonly events: readonly ChainEvent[]; // of the chain's own steps, before any call
-  readonly outcomes: readonly CallOutcome[]; // of the calls it holds, in order
+  readonly events: readonly ChainEvent[]; // before any call
+  readonly outcomes: readonly CallOutcome[]; // in the calls' order
 }
 
 export interface LocalHeader {
@@ -28,33 +25,33 @@ export interface LocalHeader {
 }
 
 export interface CallOutcome {
-  readonly submission: number; // what `submit` returned
-  readonly error: { readonly pallet: string; readonly name: string } | null; // dispatch error, null when it worked
-  readonly events: readonly ChainEvent[]; // in the runtime's order; for a failed call, those of its fee
+  readonly submission: number;
+  readonly error: { readonly pallet: string; readonly name: string } | null; // null: it worked
+  readonly events: readonly ChainEvent[]; // of a failed call, its fee's
 }
 
-/** `submitEncrypted` carries an extrinsic that the node has decrypted (rpc/shield.ts) and submitted after it. */
+/** `submitEncrypted` precedes the extrinsic that the node has decrypted from it. */
 export type LedgerCall = ChainCall | { readonly type: "submitEncrypted"; readonly id: Uint8Array };
 
 export type Submission =
-  | { readonly status: "accepted"; readonly submission: number } // in the next block
+  | { readonly status: "accepted"; readonly submission: number }
   | { readonly status: "refused"; readonly kind: "stale" | "future" | "lowPriority" | "payment"; readonly custom: null }
-  | { readonly status: "refused"; readonly kind: "custom"; readonly custom: number }; // pool custom code
+  | { readonly status: "refused"; readonly kind: "custom"; readonly custom: number };
 
 export interface Ledger {
   readonly genesisHash: Uint8Array;
   head(): LocalBlock;
-  /** A past block's header; null if unknown. All are kept, because mortal eras need them. */
+  /** Mortal eras need all past headers. */
   header(hash: Uint8Array): LocalHeader | null;
   blockHash(number: number): Uint8Array | null;
   onBlock(listener: (block: LocalBlock) => void): () => void;
-  nonceOf(account: AccountId): number; // the next one, including calls in the pool
+  nonceOf(account: AccountId): number;
   submit(options: { from: AccountId; nonce: number; call: LedgerCall }): Submission;
-  /** By its runtime name, e.g. `SubtensorModule.Tempo` with keys `[9]`; undefined if nothing is stored. */
+  /** For example `SubtensorModule.Tempo` with `[9]`; undefined if nothing is stored. */
   storage(name: string, keys: readonly unknown[]): unknown;
-  /** Answers a runtime API, for example `SubnetInfoRuntimeApi.get_metagraph` with `[9]`; undefined if there is no such API. */
+  /** For example `SubnetInfoRuntimeApi.get_metagraph` with `[9]`; undefined if unknown. */
   runtimeApi(name: string, args: readonly unknown[]): unknown;
-  /** The state after a recent block; null if no longer kept. Without this method only the head's state can be read. */
+  /** Null if no longer kept. Absent: only the head is kept. */
   at?(block: number): LedgerState | null;
 }
 

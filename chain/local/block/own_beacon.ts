@@ -1,9 +1,6 @@
 /**
- * The chain's own drand-like beacon: rounds follow the time, and pulses are derived from a seed on demand.
- *
- * Which rounds are published depends only on a block's timestamp, so nothing is stored and a chain that slept for a
- * week has no backlog. Its numbering is quicknet's; only the key differs. Anyone who knows the genesis can compute
- * future pulses, so hiding is only as strong as the machine is private.
+ * The chain's own drand-like beacon, with quicknet's numbering and its own key. Everything follows from time and a
+ * seed, so nothing is stored, but anyone who knows the genesis can compute future pulses.
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
@@ -17,7 +14,7 @@ export class OwnBeacon {
   readonly #times: BeaconClock;
   readonly #seed: string;
   readonly #pulses = new Map<bigint, Uint8Array>(); // few: only rounds that commits name
-  #keys: ReturnType<typeof ownBeacon> | null = null; // created on demand: the first point costs 200 ms
+  #keys: ReturnType<typeof ownBeacon> | null = null; // lazy: the first point costs 200 ms
 
   constructor({ beacon: { seed, genesisMs, periodMs } }: Genesis) {
     this.#times = { genesisMs, periodMs };
@@ -28,7 +25,7 @@ export class OwnBeacon {
     return this.#own().beacon;
   }
 
-  /** The newest published round. Round 1 is due at the beacon's genesis. */
+  /** Round 1 is due at genesis. */
   lastRound(nowMs: number): bigint {
     return roundAt(this.#times, nowMs + this.#times.periodMs);
   }

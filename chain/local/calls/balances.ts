@@ -1,8 +1,6 @@
 /**
- * Moving tokens: transfers, and stake to and from a hotkey.
- *
- * Stake is worth what was paid for it (there is no pool, so no slippage and no price) and is returned to the coldkey
- * that owns the hotkey. An account holds at least the existential deposit, or nothing.
+ * Transfers and staking. Stake is worth what was paid for it and belongs to the hotkey's coldkey. An account holds at
+ * least the existential deposit, or nothing.
  */
 
 import { assert } from "../../../core/assert.ts";
@@ -22,7 +20,7 @@ export const spendableRao = (state: StateReader, account: AccountKey): bigint =>
   return spendable > 0n ? spendable : 0n;
 };
 
-/** The caller has checked that there is enough. */
+/** The caller has checked the balance. */
 export function addFree(state: State, account: AccountKey, rao: bigint): void {
   const { freeRao, nonce } = state.read("account", account) ?? { freeRao: 0n, nonce: 0 };
   state.write("account", account, { freeRao: freeRao + rao, nonce });
@@ -66,7 +64,7 @@ export function addStake(
   if (spendableRao(state, coldkey) < call.amountRao) return "NotEnoughBalanceToStake";
   const owner = state.read("hotkey", hotkey)?.coldkey;
   if (owner === undefined) return "HotKeyAccountNotExists";
-  if (owner !== coldkey) return "NonAssociatedColdKey"; // the real chain treats it as a nomination
+  if (owner !== coldkey) return "NonAssociatedColdKey"; // a nomination on the real chain
   const key = keyOf(call.netuid, hotkey);
   addFree(state, coldkey, -call.amountRao);
   state.write("stake", key, (state.read("stake", key) ?? 0n) + call.amountRao);

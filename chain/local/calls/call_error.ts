@@ -1,7 +1,4 @@
-/**
- * The closed list of errors that a call can return, with the pallet of each, and which of them older runtimes (until
- * spec 416) answer at submission, as a custom code of the pool.
- */
+/** The errors of calls, with pallets, and the custom codes of pools until spec 416. */
 
 import type { LedgerCall } from "../block/ledger.ts";
 
@@ -55,7 +52,7 @@ export type CallError =
   | "AccountNotAllowedCommit"
   | "SpaceLimitExceeded";
 
-/** Token errors belong to no pallet in the runtime: `DispatchError::Token`. */
+/** Token errors have no pallet: `DispatchError::Token`. */
 export function palletOf(error: CallError): string {
   if (error === "FundsUnavailable" || error === "BelowMinimum") return "Token";
   return commitmentErrors.includes(error) ? "Commitments" : "SubtensorModule";
@@ -80,13 +77,13 @@ const customCodes: Partial<Record<CallError, number>> = {
   InvalidRevealRound: 15,
   NoWeightsCommitFound: 16,
   RevealTooEarly: 17,
-  SubtokenDisabled: 255, // shared by all errors without their own code
+  SubtokenDisabled: 255, // shared by all errors without a code
 };
 
-/** The code with which the pool refuses a call for this error; null: it occurs only in a block. */
+/** Null: it occurs only in blocks. */
 export const customCodeOf = (error: CallError): number | null => customCodes[error] ?? null;
 
-/** A call as canonical text, which the embedded chain signs and with which a block's calls are hashed. */
+/** Canonical, for signatures and hashes. */
 export const textOfCall = (call: LedgerCall): string =>
   JSON.stringify(Object.entries(call), (_key, value: unknown) => {
     if (typeof value === "bigint") return `${value}`;

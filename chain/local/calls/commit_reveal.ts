@@ -1,9 +1,6 @@
 /**
- * Hides weights until copying them is useless: salted commits, which their sender reveals, and timelocked ones, which
- * open by themselves (reveal.ts).
- *
- * A commit belongs to an epoch; it can be revealed only in the epoch `revealPeriodEpochs` later. LastUpdate is stamped
- * by the commit, so the rate limit counts from there.
+ * Salted commits, revealed by their sender, and timelocked ones (reveal.ts). They can be revealed only
+ * `revealPeriodEpochs` after their epoch. A commit stamps LastUpdate, so the rate limit counts from there.
  */
 
 import type { ChainCall } from "../../call.ts";
@@ -118,7 +115,7 @@ function senderRefusal(scope: BlockScope, hotkey: AccountKey, call: CommitOrReve
 }
 
 function stampUpdate(scope: BlockScope, hotkey: AccountKey, call: CommitOrReveal): void {
-  const uid = uidOf(scope.state, call.netuid, hotkey) ?? 0; // the caller has found it
+  const uid = uidOf(scope.state, call.netuid, hotkey) ?? 0;
   const key = keyOf(storageIndex(call), uid);
   scope.state.change("seat", key, { lastUpdateBlock: scope.block });
 }

@@ -1,7 +1,4 @@
-/**
- * What a registered hotkey publishes about itself: `set_commitment`, free and limited in bytes per epoch, and
- * `serve_axon`. Checks in the runtime's order.
- */
+/** `set_commitment`, limited in bytes per epoch, and `serve_axon`. Checks are in the runtime's order. */
 
 import type { ChainCall } from "../../call.ts";
 import type { BlockScope } from "../state/state.ts";
@@ -12,7 +9,7 @@ import { fieldsMax, spaceBytesMax } from "../surface/commitments_pallet.ts";
 import type { CallError } from "./call_error.ts";
 import { type IpAddress, ipOfText, textOfIp } from "../../ip_address.ts";
 
-const leastBytes = 100; // a shorter commitment counts as this many
+const leastBytes = 100; // minimum charge
 
 export function setCommitment(
   scope: BlockScope,
@@ -34,7 +31,7 @@ export function setCommitment(
   return null;
 }
 
-/** Older runtimes refuse the address 0 as well. */
+/** Older runtimes also refuse the address 0. */
 const ipv4Loopback = 0x7f000001n;
 const ipv4Broadcast = 0xffffffffn;
 const ipv6Max = (1n << 128n) - 1n;

@@ -1,8 +1,4 @@
-/**
- * A call inside a block: the function that executes it, its fee, and its events.
- *
- * The signer pays the fee and uses a nonce even if the call fails; the call itself is atomic.
- */
+/** A call inside a block. It is atomic, but the signer pays and uses a nonce even if it fails. */
 
 import { unreachable } from "../../../core/assert.ts";
 import type { BlockScope } from "../state/state.ts";
@@ -20,7 +16,7 @@ import { storageIndex } from "../../weights/salted_commit.ts";
 import { epochIndexIn } from "../epoch/schedule.ts";
 import { uidOf } from "../state/neurons.ts";
 
-/** Calls signed by hotkeys are free, because their accounts are empty. */
+/** Hotkeys' accounts are empty. */
 const paidCalls: readonly LedgerCall["type"][] = [
   ...["burnedRegister", "registerNetwork", "addStake", "removeStake", "transfer", "submitEncrypted"] as const,
 ];
@@ -38,7 +34,7 @@ export interface Dispatched {
   readonly events: readonly ChainEvent[];
 }
 
-/** Charges the fee, counts the nonce, runs the call. The fee is burned. */
+/** The fee is burned. */
 export function dispatch(scope: BlockScope, from: AccountKey, call: LedgerCall): Dispatched {
   const { state } = scope;
   const fee = feeRaoOf(scope, call);
@@ -57,7 +53,7 @@ export function dispatch(scope: BlockScope, from: AccountKey, call: LedgerCall):
   };
 }
 
-/** Null: an older runtime's pool accepts the call. Changes nothing. */
+/** Null: accepted. Changes nothing. */
 export function preCheck(scope: BlockScope, from: AccountKey, call: LedgerCall): number | null {
   const guarded = guardRefusal(scope, from, call);
   if (guarded !== null) return customCodeOf(guarded);
@@ -102,7 +98,6 @@ function execute(scope: BlockScope, from: AccountKey, call: LedgerCall): CallErr
   }
 }
 
-/** The runtime's checks on weights calls before the call itself runs. */
 type Reveal = Extract<ChainCall, { type: "revealWeights" }>;
 
 function guardRefusal(scope: BlockScope, hotkey: AccountKey, call: LedgerCall): CallError | null {
@@ -131,7 +126,7 @@ function stakeRefusal({ state, genesis }: BlockScope, hotkey: AccountKey, netuid
   return stake < genesis.stakeThresholdRao ? "NotEnoughStakeToSetWeights" : null;
 }
 
-/** Null for unregistered hotkeys and missing mechanisms: the call itself reports those. */
+/** Null for what the call itself reports: no registration or mechanism. */
 function paceRefusal(scope: BlockScope, of: {
   readonly hotkey: AccountKey;
   readonly call: { readonly netuid: number; readonly mechanism: number };

@@ -1,8 +1,6 @@
 /**
- * Registering a neuron and creating a subnet. Both are paid by a coldkey, which owns the hotkey from then on.
- *
- * A registration's price is burned; it rises with every registration and halves with time. A subnet's price is locked
- * in it; it doubles with every new subnet and then falls linearly.
+ * Registering neurons and creating subnets. A registration's price is burned; it rises with each and halves with time.
+ * A subnet's price is locked; it doubles with each and falls linearly.
  */
 
 import type { ChainCall } from "../../call.ts";
@@ -108,7 +106,7 @@ export function addSubnet(scope: BlockScope, of: {
   scope.emit({ type: "networkAdded", netuid });
 }
 
-/** A new hotkey is assigned to the coldkey. */
+/** The coldkey of a new hotkey owns it from now on. */
 export function claimHotkey({ state }: BlockScope, pair: { coldkey: AccountKey; hotkey: AccountKey }): boolean {
   const owner = state.read("hotkey", pair.hotkey)?.coldkey;
   if (owner === undefined) state.write("hotkey", pair.hotkey, { coldkey: pair.coldkey });

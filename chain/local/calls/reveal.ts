@@ -1,9 +1,6 @@
 /**
- * Opens due timelocked weights with the beacon's pulse, decodes them, and sets them as if their hotkey had just sent them.
- *
- * Done at the start of every block for the commits of `revealPeriodEpochs` ago. A commit whose pulse is not published
- * yet is tried in each block of that epoch and then dropped. A commit that does not open, is not from its sender or is
- * refused is dropped at once.
+ * Opens the timelocked weights of `revealPeriodEpochs` ago and sets them as if just sent. Commits without a published
+ * pulse are tried until the epoch ends; those that do not open, are not from their sender or are refused are dropped.
  */
 
 import { decryptTimelocked } from "../../timelock/timelock.ts";
@@ -47,7 +44,7 @@ function revealAll(scope: BlockScope, { netuid, mechanism, key }: Place): void {
   const { state } = scope;
   const waiting: TimelockedCommit[] = [];
   const commits = state.get("timelocked", key);
-  state.remove("timelocked", key); // first, so that they do not count as outstanding
+  state.remove("timelocked", key); // first: they are no longer outstanding
   for (const commit of commits) {
     const opened = openCommit(scope, commit);
     if (opened === null) {
@@ -62,18 +59,18 @@ function revealAll(scope: BlockScope, { netuid, mechanism, key }: Place): void {
   if (waiting.length > 0) state.write("timelocked", key, waiting);
 }
 
-/** Null: it waits for a pulse. */
+/** Null: no pulse yet. */
 function openCommit(scope: BlockScope, { commit, round }: TimelockedCommit): Parsed<Uint8Array> | null {
   const ciphertext = Uint8Array.fromHex(commit);
   const [first, ...others] = scope.pulses(round).map((signature) => decryptTimelocked({ ciphertext, signature }));
   if (first === undefined) return null;
   const opened = [first, ...others].find(({ ok }) => ok);
   if (opened !== undefined) return opened;
-  const isSealed = !first.ok && first.fault.code === "unauthenticated"; // probably to another beacon
+  const isSealed = !first.ok && first.fault.code === "unauthenticated"; // probably for another beacon
   return isSealed && scope.awaitsPulse(round) ? null : first;
 }
 
-/** Null if the weights are set, else the reason. */
+/** Null: the weights are set. */
 function revealOne(scope: BlockScope, of: {
   readonly netuid: number;
   readonly mechanism: number;

@@ -1,7 +1,6 @@
 /**
- * set_weights and set_mechanism_weights: the runtime's checks in the runtime's order, then upscales and stores the row.
- *
- * Reveals also go through `storeWeights`, with the same checks except the rate limit, which the commit has already met.
+ * set_weights and set_mechanism_weights, with the runtime's checks in its order. Reveals also use `storeWeights`,
+ * without the rate limit, which their commit has met.
  */
 
 import type { ChainCall } from "../../call.ts";

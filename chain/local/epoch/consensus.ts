@@ -1,11 +1,9 @@
 /**
- * Yuma consensus: computes what each neuron earns from the validators' weights and stake, in the runtime's
- * fixed-point arithmetic.
+ * Yuma consensus in the runtime's fixed-point arithmetic: its original form (`yumaVersion` 2, liquid alpha off).
  *
- * A miner's consensus weight is the stake-weighted median of what validators give it; weight above it is clipped, so
- * a minority of stake cannot raise any miner. Incentive follows the clipped weights, dividends follow bonds: a moving
- * average of how much of a miner's stake-weighted support each validator was. This is the runtime's original Yuma
- * (`yumaVersion` 2, liquid alpha off).
+ * A miner's consensus weight is the stake-weighted median of its weights; anything above is clipped, so a minority of
+ * stake cannot raise a miner. Incentive follows clipped weights; dividends follow bonds, a moving average of a
+ * validator's stake-weighted support.
  */
 
 import { type Fixed, fixedOfU16Share, fixedOne, normalized, ratio, sumOf, times, u16OfShare } from "./fixed.ts";
@@ -22,26 +20,26 @@ import {
 } from "./sparse_rows.ts";
 
 export interface ConsensusInput {
-  readonly stakeRao: readonly bigint[]; // by uid; already 0 if below the threshold
-  readonly isVoting: readonly boolean[]; // active and with a permit from the epoch before
+  readonly stakeRao: readonly bigint[]; // by uid; 0 if below the threshold
+  readonly isVoting: readonly boolean[]; // active, with an earlier permit
   readonly weights: readonly SparseRow[]; // as stored, masked, any scale
-  readonly bonds: readonly SparseRow[]; // of the epoch before, u16 as integers, masked
+  readonly bonds: readonly SparseRow[]; // u16, of the epoch before, masked
   readonly ownerUid: number | null; // always keeps a permit
   readonly maxValidators: number;
-  readonly kappa: number; // u16 share of stake that is a majority
+  readonly kappa: number; // majority, as a u16 share of stake
   readonly bondsPenalty: number; // u16; 65535: bonds grow by clipped weights only
-  readonly bondsMovingAverage: number; // millionths of the old bonds that stay
+  readonly bondsMovingAverage: number; // millionths that stay
 }
 
-/** Everything by uid. Shares are of 1. */
+/** By uid. */
 export interface ConsensusOutput {
   readonly consensus: readonly Fixed[];
   readonly validatorTrust: readonly Fixed[];
   readonly incentive: readonly Fixed[];
   readonly dividends: readonly Fixed[];
   readonly permits: readonly boolean[];
-  readonly bonds: readonly (readonly (readonly [uid: number, value: number])[])[]; // u16, rows without a permit empty
-  readonly validatorShares: readonly Fixed[]; // of the validators' part: dividends, or stake if none earned dividends
+  readonly bonds: readonly (readonly (readonly [uid: number, value: number])[])[]; // u16; empty without a permit
+  readonly validatorShares: readonly Fixed[]; // of the validators' part: dividends, otherwise stake
 }
 
 export function runConsensus(input: ConsensusInput): ConsensusOutput {
@@ -79,7 +77,6 @@ export function runConsensus(input: ConsensusInput): ConsensusOutput {
   };
 }
 
-/** The moving average of column-normalised bonds: `kept` of the old, the rest of the new. */
 function movedBonds(input: ConsensusInput, growth: readonly SparseRow[]): SparseRow[] {
   const miners = input.stakeRao.length;
   const kept = ratio(BigInt(input.bondsMovingAverage), 1_000_000n);
@@ -90,14 +87,13 @@ function movedBonds(input: ConsensusInput, growth: readonly SparseRow[]): Sparse
   return columnNormalized(moved, miners);
 }
 
-/** The `count` largest that are not zero; ties go to the higher uid, as in the runtime's stable sort. */
+/** Zeros never count; ties go to the higher uid, as in the runtime. */
 export function topByStake(stake: readonly Fixed[], count: number): boolean[] {
   const ascending = stake.map((_, uid) => uid).sort((a, b) => compare(stake[a] ?? 0n, stake[b] ?? 0n) || a - b);
   const left = new Set(ascending.slice(0, Math.max(0, stake.length - count)));
   return stake.map((share, uid) => share > 0n && !left.has(uid));
 }
 
-/** Per column, the weight that a stake of at least `majority` gives or exceeds. Rows without stake are ignored. */
 function weightedMedians(rows: readonly SparseRow[], stake: readonly Fixed[], majority: Fixed): Fixed[] {
   const voters = stake.flatMap((share, uid) => share > 0n ? [uid] : []);
   const voices = normalized(voters.map((uid) => stake[uid] ?? 0n));
@@ -107,7 +103,7 @@ function weightedMedians(rows: readonly SparseRow[], stake: readonly Fixed[], ma
   return columns.map((scores) => weightedMedian({ scores, voices, minority }));
 }
 
-/** The first score, ascending, at which the stake of this and all smaller scores exceeds the minority. */
+/** The first score at which the cumulative stake exceeds the minority. */
 export function weightedMedian(of: {
   readonly scores: readonly Fixed[];
   readonly voices: readonly Fixed[];

@@ -1,9 +1,9 @@
 /**
- * Where new tokens go: into a subnet's pots with every block, out of them at its epoch.
+ * Where new tokens go: into a subnet's pots with every block, out of them at its epoch. 18 % are the owner's; miners
+ * and validators share the rest equally.
  *
- * 18 % are the owner's, the rest is halved between miners and validators. All amounts are integers: remainders of
- * divisions, and amounts that no one can be paid, go to the chain's remainder, so the issuance stays the sum of all
- * holdings (`heldRao`). Incentive of hotkeys that belong to the subnet's owner is burned, as the real chain does.
+ * Rounding and unpayable amounts go to the chain's remainder, so the issuance stays the sum of all holdings
+ * (`heldRao`). The incentive of the owner's hotkeys is burned.
  */
 
 import { keyOf, theChain } from "../state/records.ts";
@@ -31,7 +31,7 @@ export interface MechanismShares {
 }
 
 export interface Payout {
-  readonly byUid: readonly bigint[]; // what each neuron earned, burned amounts included
+  readonly byUid: readonly bigint[]; // burned amounts included
   readonly minersRao: bigint;
   readonly validatorsRao: bigint;
   readonly ownerRao: bigint;
@@ -39,7 +39,7 @@ export interface Payout {
   readonly remainderRao: bigint;
 }
 
-/** Empties the pots. Mechanisms get equal parts; if no miner earned anything in one, its part goes to its validators. */
+/** Mechanisms get equal parts. Without earning miners, validators get a mechanism's part. */
 export function payOut({ state }: BlockScope, netuid: number, mechanisms: readonly MechanismShares[]): Payout {
   const subnet = state.get("subnet", keyOf(netuid));
   const pots = state.get("pots", keyOf(netuid));
@@ -77,7 +77,6 @@ function addStake(state: State, to: { readonly netuid: number; readonly hotkey: 
   state.write("stake", key, (state.read("stake", key) ?? 0n) + to.rao);
 }
 
-/** Always equals the issuance. */
 export function heldRao(state: StateReader): bigint {
   let held = state.get("chain", theChain).remainderRao;
   for (const key of state.keys("account")) held += state.get("account", key).freeRao;

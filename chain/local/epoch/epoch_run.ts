@@ -1,7 +1,4 @@
-/**
- * An epoch of a subnet: reads everything, runs the consensus of each mechanism, then stores and pays the result.
- * Neurons' shares are averages over mechanisms.
- */
+/** An epoch of a subnet: consensus of each mechanism, averaged, stored and paid. */
 
 import { storageIndex } from "../../weights/salted_commit.ts";
 import type { BlockScope } from "../state/state.ts";
@@ -131,7 +128,7 @@ function lastTempoBlock({ state, block }: BlockScope, netuid: number): number {
   return lastStepBlock === 0 ? Math.max(0, block - tempoBlocks) : lastStepBlock + 1;
 }
 
-/** By uid: the block of its oldest commit that can still be revealed. */
+/** By uid, the oldest that can still be revealed. */
 function outstandingCommits(scope: BlockScope, netuid: number, index: number): Map<number, number> {
   const { state } = scope;
   const oldest = new Map<number, number>();

@@ -1,7 +1,4 @@
-/**
- * The runtime's I32F32 fixed-point numbers: a bigint that counts 2^-32 parts, rounded down as the runtime does.
- * Negative numbers are not supported. Dividing by zero gives zero, like the runtime's `safe_div`.
- */
+/** The runtime's I32F32 numbers, rounded down. Never negative; dividing by zero gives zero, as in `safe_div`. */
 
 export type Fixed = bigint;
 
@@ -14,12 +11,12 @@ export const fixedOf = (integer: number): Fixed => BigInt(integer) << fractionBi
 
 export const times = (a: Fixed, b: Fixed): Fixed => (a * b) >> fractionBits;
 
-/** a / b, for two integers of the same scale. */
+/** Both have the same scale. */
 export const ratio = (a: bigint, b: bigint): Fixed => b === 0n ? 0n : (a << fractionBits) / b;
 
 export const sumOf = (values: readonly Fixed[]): Fixed => values.reduce((sum, value) => sum + value, 0n);
 
-/** Divided by their sum; all zeros stay zeros. */
+/** All zeros stay zeros. */
 export function normalized(values: readonly Fixed[], sum: Fixed = sumOf(values)): Fixed[] {
   return sum === 0n ? [...values] : values.map((value) => ratio(value, sum));
 }

@@ -1,7 +1,4 @@
-/**
- * When a subnet's epoch is due, and which epoch a block belongs to. chain/epochs predicts the same further ahead.
- * Unlike on the real chain, the number of epochs per block is unlimited, so none is deferred.
- */
+/** When a subnet's epoch is due. Unlike on the real chain, none is deferred. */
 
 import type { BlockScope } from "../state/state.ts";
 import { keyOf } from "../state/records.ts";
@@ -17,15 +14,12 @@ export function isEpochDue({ state, genesis, block }: BlockScope, netuid: number
   return isAsked || clock.blocksSinceLastStep > longestTempoBlocks || block - clock.lastEpochBlock >= tempoBlocks;
 }
 
-/**
- * The epoch that commits and reveals of this block belong to. Before its epoch has run, a block counts toward the next
- * one.
- */
+/** Before its epoch runs, a block belongs to the next one. */
 export function epochIndexIn(scope: BlockScope, netuid: number): number {
   const { state, genesis, block } = scope;
   if (genesis.epochs === "legacy") {
     const { tempoBlocks } = state.get("subnet", keyOf(netuid)).hyperparameters;
-    return Math.floor((block + netuid + 1) / (tempoBlocks + 1)); // in the epoch's own block still the old one
+    return Math.floor((block + netuid + 1) / (tempoBlocks + 1)); // the old one in the epoch's own block
   }
   return state.get("clock", keyOf(netuid)).epochIndex + (isEpochDue(scope, netuid) ? 1 : 0);
 }

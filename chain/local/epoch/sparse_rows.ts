@@ -1,7 +1,4 @@
-/**
- * The consensus' sparse matrices: weights and bonds, by validator and miner. A missing entry is zero; no row names a
- * uid twice.
- */
+/** Sparse matrices by validator and miner. A missing entry is zero; no row names a uid twice. */
 
 import { type Fixed, normalized, ratio, sumOf, times } from "./fixed.ts";
 
@@ -41,21 +38,21 @@ export function columnNormalized(rows: readonly SparseRow[], columns: number): S
   return mapCells(rows, (value, j) => sums[j] === 0n ? value : ratio(value, sums[j] ?? 0n));
 }
 
-/** Scales each column so that its largest value is 1, as bonds are stored. */
+/** As bonds are stored. */
 export function columnMaxUpscaled(rows: readonly SparseRow[], columns: number): SparseRow[] {
   const maxima = foldColumns(rows, columns, (max, value) => value > max ? value : max);
   return mapCells(rows, (value, j) => maxima[j] === 0n ? value : ratio(value, maxima[j] ?? 0n));
 }
 
-/** For each column j: the sum over rows i of value(i, j) x weight(i). */
+/** Column j: sum over i of value(i, j) x weight(i). */
 export const weightedColumnSums = (rows: readonly SparseRow[], weights: readonly Fixed[], columns: number): Fixed[] =>
   foldColumns(rows, columns, (sum, value, i) => sum + times(value, weights[i] ?? 0n));
 
-/** For each row i: the sum over columns j of value(i, j) x weight(j). */
+/** Row i: sum over j of value(i, j) x weight(j). */
 export const weightedRowSums = (rows: readonly SparseRow[], weights: readonly Fixed[]): Fixed[] =>
   rows.map((row) => sumOf(row.map(([j, value]) => times(value, weights[j] ?? 0n))));
 
-/** a x left + b x right, cell by cell, ascending columns, zeros left out. */
+/** Ascending columns, without zeros. */
 export function blended(
   left: { readonly rows: readonly SparseRow[]; readonly factor: Fixed },
   right: { readonly rows: readonly SparseRow[]; readonly factor: Fixed },

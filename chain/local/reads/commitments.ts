@@ -1,5 +1,3 @@
-/** What hotkeys published about themselves, in the roles' form and as the runtime's `Registration`. */
-
 import type { Address, CommitmentKind } from "../../call.ts";
 import type { Commitment } from "../../chain.ts";
 import { accountOf, type CommitmentRecord, keyOf } from "../state/records.ts";
@@ -15,7 +13,6 @@ export function commitmentOf(
   return { hotkey, block: record.block, fields: record.fields.map(({ kind, hex }) => ({ kind, bytes: bytesOf(hex) })) };
 }
 
-/** There is no deposit: the runtime's price is zero. */
 export function registrationOf({ block, fields }: CommitmentRecord) {
   return { deposit: 0n, block, info: { fields: fields.map(dataOf) } };
 }

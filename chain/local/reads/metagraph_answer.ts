@@ -1,7 +1,4 @@
-/**
- * The runtime's metagraph structs (spec 393). Fields of the token market and of features this chain leaves out have
- * the values of a subnet without them: price 1, nothing in a pool.
- */
+/** The runtime's metagraph structs (spec 393). Unused fields: price 1, empty pools. */
 
 import { storageIndex } from "../../weights/salted_commit.ts";
 import { neuronsOf } from "../state/neurons.ts";
@@ -9,11 +6,10 @@ import { keyOf } from "../state/records.ts";
 import type { ReadableChain } from "./readable_chain.ts";
 import { axonInfo, bytesOf } from "./storage_items.ts";
 
-const one = 1n << 32n; // as fixed point
+const one = 1n << 32n; // fixed point
 const u64Max = (1n << 64n) - 1n;
 const letters = (text: string): number[] => [...new TextEncoder().encode(text)];
 
-/** Null for a subnet or a mechanism that does not exist. */
 export function metagraph(ledger: ReadableChain, netuid: number, mechanism = 0) {
   const { state } = ledger;
   const subnet = state.read("subnet", keyOf(netuid));
@@ -101,7 +97,7 @@ function subnetFields(chain: ReadableChain, netuid: number) {
   };
 }
 
-/** `indexes` are positions in the struct; fields not requested are null. */
+/** `indexes`: positions in the struct; other fields are null. */
 export function selectiveMetagraph(ledger: ReadableChain, netuid: number, indexes: readonly number[]) {
   const all = metagraph(ledger, netuid);
   if (all === null) return null;

@@ -1,4 +1,4 @@
-/** Commits of a hotkey that can still become weights, oldest first: salted and timelocked ones. */
+/** Commits that can still become weights, oldest first. */
 
 import type { Address } from "../../call.ts";
 import type { PendingCommit } from "../../chain.ts";
@@ -32,10 +32,9 @@ export function pendingCommitsOf(
   return [...salted, ...timelocked].sort((a, b) => a.committedBlock - b.committedBlock);
 }
 
-/** Whether this chain's own pulse will open a commit, which its beacon can predict. */
 export interface SealedCommit {
-  readonly key: string; // unique
-  readonly hotkey: string; // its address
+  readonly key: string;
+  readonly hotkey: string;
   readonly round: bigint;
   readonly commit: TimelockedCommit;
 }
@@ -49,7 +48,7 @@ export function sealedCommits(state: StateReader): SealedCommit[] {
   );
 }
 
-/** `foreign`: sealed, and not to this chain's beacon. `broken`: no pulse of any beacon opens these bytes. */
+/** `foreign`: sealed to another beacon. `broken`: no pulse opens these bytes. */
 export function sealOf(beacon: OwnBeacon, { commit, round }: SealedCommit): "own" | "foreign" | "broken" {
   const ciphertext = Uint8Array.fromHex(commit.commit);
   const opened = decryptTimelocked({ ciphertext, signature: beacon.pulse(round) });

@@ -1,5 +1,3 @@
-/** The input for the answers under chain/local/reads: the state after one block, and further facts. */
-
 import type { Genesis } from "../block/genesis.ts";
 import type { Ledger, LocalBlock } from "../block/ledger.ts";
 import type { OwnBeacon } from "../block/own_beacon.ts";
@@ -24,7 +22,6 @@ export function epochStateOf(chain: ReadableChain, netuid: number): EpochState {
   return { formula: "stateful", ...common, lastEpochBlock, pendingEpochAtBlock, epochIndex };
 }
 
-/** A subnet's rules and prices in the roles' form. */
 export function parametersOf(chain: ReadableChain, netuid: number): SubnetParameters {
   const { state, genesis } = chain;
   const subnet = state.get("subnet", keyOf(netuid));

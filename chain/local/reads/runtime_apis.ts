@@ -1,4 +1,4 @@
-/** The runtime APIs that a subnet node calls, by their own names. An unknown name gives undefined. */
+/** The runtime APIs that a subnet node calls; undefined for others. */
 
 import { nextEpochBlock } from "../../epochs/epochs.ts";
 import { networkCostRao } from "../calls/registration.ts";
@@ -37,7 +37,7 @@ export function runtimeApiAnswer(ledger: ReadableChain, name: string, args: read
     case "SubnetInfoRuntimeApi.get_subnets_info":
     case "SubnetInfoRuntimeApi.get_subnets_info_v2":
       return netuidsOf(ledger).map((each) => subnetInfo(ledger, each));
-    case "SubnetInfoRuntimeApi.get_subnet_hyperparams": // the same, fewer
+    case "SubnetInfoRuntimeApi.get_subnet_hyperparams": // fewer fields
     case "SubnetInfoRuntimeApi.get_subnet_hyperparams_v2":
       return hyperparameters(ledger, Number(netuid));
     case "SubnetInfoRuntimeApi.get_subnet_hyperparams_v3":
@@ -45,7 +45,7 @@ export function runtimeApiAnswer(ledger: ReadableChain, name: string, args: read
     case "SubnetInfoRuntimeApi.get_next_epoch_start_block":
       return nextEpochStart(ledger, Number(netuid));
     case "NeuronInfoRuntimeApi.get_neurons":
-    case "NeuronInfoRuntimeApi.get_neurons_lite": // the same without rows
+    case "NeuronInfoRuntimeApi.get_neurons_lite": // without rows
       return neuronAnswers(ledger, Number(netuid));
     case "NeuronInfoRuntimeApi.get_neuron":
     case "NeuronInfoRuntimeApi.get_neuron_lite":
@@ -61,7 +61,7 @@ export function runtimeApiAnswer(ledger: ReadableChain, name: string, args: read
     case "StakeInfoRuntimeApi.get_stake_info_for_hotkey_coldkey_netuid":
       return stakeOf(ledger, { hotkey: netuid as AccountId, coldkey: second as AccountId, netuid: Number(third) });
     case "StakeInfoRuntimeApi.get_stake_fee":
-      return 0n; // there is no market, so no fee
+      return 0n; // no market, no fee
     case "SubnetRegistrationRuntimeApi.get_network_registration_cost":
       return networkCostRao({ state: ledger.state, genesis: ledger.genesis, block: ledger.head().number });
     case "SwapRuntimeApi.current_alpha_price":
@@ -111,7 +111,7 @@ function hyperparameters(ledger: ReadableChain, netuid: number) {
   };
 }
 
-/** The same as a list of names and tagged values, which newer clients read so that new parameters need no new client. */
+/** Names and tagged values, for newer clients. */
 function hyperparameterEntries(ledger: ReadableChain, netuid: number) {
   const of = ledger.state.read("subnet", keyOf(netuid))?.hyperparameters;
   if (of === undefined) return null;

@@ -1,7 +1,6 @@
 /**
- * The runtime's storage by its own names: `SubtensorModule.Tempo` with `[9]` (spec 393; the epoch clock's items since
- * 423). An absent item with a default gives its default, as on the chain; an absent optional item, and any unlisted
- * name, gives undefined.
+ * The runtime's storage by name, such as `SubtensorModule.Tempo` with `[9]` (spec 393; epoch clock since 423). Absent
+ * items read as their default; absent optional or unlisted ones give undefined.
  */
 
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -27,13 +26,13 @@ export function storageItem(ledger: ReadableChain, name: string, keys: readonly 
   return reader?.(ledger, keys);
 }
 
-const mechanismStride = 4_096; // an index counts mechanisms in these, netuids within
+const mechanismStride = 4_096; // index = mechanism * stride + netuid
 const number = (key: unknown): number => Number(key);
 const hexOf = (key: unknown): string => key instanceof Uint8Array ? key.toHex() : String(key);
 export const bytesOf = (hex: string): Uint8Array => Uint8Array.fromHex(hex);
 const noAccount = new Uint8Array(32);
 
-/** A subnet's number or switch; the fallback is for subnets that do not exist. */
+/** The fallback is for missing subnets. */
 const parameter = (read: (parameters: Hyperparameters) => unknown): Reader => ({ state, genesis }, [netuid]) =>
   read(state.read("subnet", keyOf(number(netuid)))?.hyperparameters ?? genesis.newSubnet);
 
@@ -54,7 +53,7 @@ const perSeat = (read: (seat: SeatRecord) => unknown): Reader => ({ state }, [in
   });
 };
 
-/** Only an owner can stake to a hotkey here, so these are also all hotkeys it can have staked to. */
+/** Only owners can stake here, so these are also the staking hotkeys. */
 const hotkeysOf = (state: StateReader, coldkey: string): string[] =>
   state.keys("hotkey").filter((hotkey) => state.get("hotkey", hotkey).coldkey === coldkey).sort();
 
@@ -66,7 +65,6 @@ const row = (table: "weights" | "bonds"): Reader => ({ state }, [index, uid]) =>
 const neuronAt: (state: StateReader, keys: readonly unknown[]) => NeuronRecord | undefined = (state, [netuid, uid]) =>
   state.read("neuron", keyOf(number(netuid), number(uid)));
 
-/** The runtime's AxonInfo; all zeros for a neuron that serves nothing. */
 export function axonInfo(axon: AxonRecord | null) {
   const ip = axon === null ? null : ipOfText(axon.ip);
   return {
@@ -81,7 +79,7 @@ export function axonInfo(axon: AxonRecord | null) {
   };
 }
 
-/** Since spec 423 the second number is the commit's epoch; before, the numbers are its block and the blocks of its reveal. */
+/** Since spec 423: epoch and block of the commit; before: blocks of commit and reveal. */
 const saltedCommits: Reader = ({ state, genesis }, [index, account]) => {
   const commits = state.read("salted", keyOf(number(index), hexOf(account)));
   if (commits === undefined || genesis.epochs === "stateful") {
@@ -185,7 +183,7 @@ const items: Readonly<Record<string, Reader>> = {
   "SubtensorModule.Dividends": perNeuron((neuron) => neuron.dividends),
   "SubtensorModule.ValidatorTrust": perNeuron((neuron) => neuron.validatorTrust),
   "SubtensorModule.Emission": perNeuron((neuron) => neuron.emissionRao),
-  "SubtensorModule.Rank": zeros, // the runtime has not filled these three since 2025
+  "SubtensorModule.Rank": zeros, // not filled since 2025
   "SubtensorModule.Trust": zeros,
   "SubtensorModule.PruningScores": zeros,
   "SubtensorModule.WeightCommits": saltedCommits,
@@ -226,7 +224,7 @@ const statefulItems: Readonly<Record<string, Reader>> = {
   "SubtensorModule.SubnetEpochIndex": clock((of) => BigInt(of.epochIndex), 0n),
   "SubtensorModule.CollateralLockShare": () => 0,
   "SubtensorModule.SubnetEpochConsensus": () => ({ type: "Yuma" }),
-  // thousandths of a tempo, rounded up so that reading it back gives the same blocks
+  // thousandths of a tempo, rounded up to read back exactly
   "SubtensorModule.ActivityCutoffFactorMilli": parameter((of) =>
     of.tempoBlocks === 0 ? 0 : Math.ceil(of.activityCutoffBlocks * 1_000 / of.tempoBlocks)
   ),

@@ -1,7 +1,4 @@
-/**
- * Further runtime answers that Bittensor's SDK requests. There is no market here: one alpha is one tao, and a
- * subnet's pool is empty.
- */
+/** Further answers for Bittensor's SDK. One alpha is one tao; pools are empty. */
 
 import type { AccountId } from "../block/ledger.ts";
 import { keyOf, theChain } from "../state/records.ts";
@@ -51,7 +48,7 @@ export const swapped = (amount: bigint) => ({
 
 export function stakesOf(chain: ReadableChain, coldkey: AccountId) {
   return netuidsOf(chain).flatMap((netuid) => {
-    const { hotkeys, coldkeys } = metagraph(chain, netuid)!; // it is in the list
+    const { hotkeys, coldkeys } = metagraph(chain, netuid)!;
     return hotkeys.filter((_, uid) => coldkeys[uid]!.toHex() === coldkey.toHex())
       .map((hotkey) => stakeOf(chain, { hotkey, coldkey, netuid }));
   });
@@ -63,7 +60,7 @@ export interface StakePlace {
   readonly netuid: number;
 }
 
-/** Zero if nothing is staked, and for a coldkey that does not own the hotkey, because only the owner can stake to it here. */
+/** Only owners can stake here. */
 export function stakeOf({ state }: ReadableChain, { hotkey, coldkey, netuid }: StakePlace) {
   const isOwner = state.read("hotkey", hotkey.toHex())?.coldkey === coldkey.toHex();
   return {
@@ -78,7 +75,6 @@ export function netuidsOf({ state }: ReadableChain): readonly number[] {
   return state.get("chain", theChain).netuids;
 }
 
-/** By uid; none for a subnet that does not exist. */
 export function neuronAnswers(chain: ReadableChain, netuid: number) {
   const all = metagraph(chain, netuid);
   if (all === null) return [];

@@ -1,7 +1,4 @@
-/**
- * The latest blocks in the form clients request: header, extrinsics, events. Calls that reached the ledger other than
- * through this node have no bytes and are not shown.
- */
+/** The latest blocks as clients request them, without calls that did not come through this node. */
 
 import { assert, present } from "../../../core/assert.ts";
 import type { Ledger, LocalBlock, LocalHeader } from "../block/ledger.ts";
@@ -21,7 +18,7 @@ export interface LoggedBlock {
 }
 
 export class BlockLog {
-  readonly #blocks = new Map<string, LoggedBlock>(); // by hash, oldest first
+  readonly #blocks = new Map<string, LoggedBlock>(); // oldest first
 
   constructor(readonly options: { readonly runtime: Runtime; readonly ledger: Ledger; readonly keptBlocks: number }) {}
 
@@ -33,7 +30,7 @@ export class BlockLog {
     return present(this.get(this.options.ledger.head().hash), "The head's block is not in the log");
   }
 
-  /** `included` are the block's calls that came as extrinsics, by submission. */
+  /** `included`: by submission. */
   add(block: LocalBlock, included: ReadonlyMap<number, PooledExtrinsic>): LoggedBlock {
     const { runtime, ledger, keptBlocks } = this.options;
     const header = present(
@@ -72,7 +69,6 @@ function clockExtrinsic({ surface, scale }: Runtime, timestampMs: number): Uint8
   return whole.bytes();
 }
 
-/** Every block is best and final at once. */
 type HeadListener = (block: LoggedBlock) => void;
 
 export class Heads {

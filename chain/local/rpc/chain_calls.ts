@@ -1,5 +1,3 @@
-/** Translates decoded runtime calls into the ledger's calls. */
-
 import type { Address, ChainCall, CommitmentField, CommitmentKind } from "../../call.ts";
 import { alphaPriceRao } from "../reads/subnet_answers.ts";
 import { encodeAddress } from "../../wallet/ss58.ts";
@@ -14,7 +12,7 @@ const invalidIpAddress = 11;
 const slippageTooHigh = 8;
 const maxCommitBytes = 5000;
 
-/** Throws `RpcError` if a node's pool would refuse before any state is read. */
+/** Throws an `RpcError` like a pool, before it reads any state. */
 export function chainCallOf({ pallet, name, args }: RuntimeCall): ChainCall {
   const translate = translations[`${pallet}.${name}`];
   if (translate === undefined) throw invalidTransaction("call");
@@ -102,7 +100,7 @@ function serveAxon(args: Args): ChainCall {
   return { type: "serveAxon", netuid: netuid(args), axon };
 }
 
-/** Timelocked fields and the flag that resets bonds are not executed here. */
+/** Without timelocked fields and the flag that resets bonds. */
 function setCommitment(args: Args): ChainCall {
   const { fields } = args.info as { fields: readonly { type: string; value: unknown }[] };
   if (fields.length > fieldsMax) {
@@ -151,7 +149,7 @@ const revealed = (args: Args) => ({
   versionKey: args.version_key as bigint,
 });
 
-/** The runtime's type for a commit is bounded: a longer one cannot be decoded. */
+/** The runtime's type is bounded. */
 function sealed(args: Args) {
   const commit = args.commit as Uint8Array;
   if (commit.length > maxCommitBytes) {

@@ -1,8 +1,6 @@
 /**
- * System.Events of a block: the chain's own events, then those of each extrinsic and its outcome, as clients decode them.
- *
- * The first extrinsic is the clock's; the others are those of `outcomes` that came through this node. As in a runtime,
- * an extrinsic's own events are between those of its fee, and its success or failure comes last.
+ * System.Events of a block: the chain's own, the clock's extrinsic, then the others. An extrinsic's own events are
+ * between those of its fee; its outcome comes last.
  */
 
 import type { ChainEvent, SubnetEvent } from "../block/events.ts";
@@ -47,7 +45,7 @@ const failure = (error: unknown, info: unknown): unknown => ({
   value: { type: "ExtrinsicFailed", value: [error, info] },
 });
 
-/** An error that no pallet of the surface declares is shown as `Other`, because clients could not decode more. */
+/** Clients cannot decode an error that no pallet declares: it becomes `Other`. */
 function dispatchError(pallets: Runtime["surface"]["pallets"], error: { pallet: string; name: string }): unknown {
   if (error.pallet === "Token") return { type: "Token", value: { type: error.name } };
   const pallet = pallets.find(({ name }) => name === error.pallet);
@@ -56,13 +54,12 @@ function dispatchError(pallets: Runtime["surface"]["pallets"], error: { pallet: 
   return { type: "Module", value: { index: pallet.index, error: Uint8Array.of(index, 0, 0, 0) } };
 }
 
-/** Of the surface's type RuntimeEvent. */
 interface RuntimeEvent {
-  readonly type: string; // pallet
+  readonly type: string;
   readonly value: { readonly type: string; readonly value: unknown };
 }
 
-/** The codec takes a variant's single field as a value, several fields as a list. */
+/** The codec takes one field as a value, several as a list. */
 function runtimeEvents(event: ChainEvent): readonly RuntimeEvent[] {
   switch (event.type) {
     case "accountCreated": {
@@ -76,7 +73,7 @@ function runtimeEvents(event: ChainEvent): readonly RuntimeEvent[] {
     case "deposited":
       return [of("Balances", "Deposit", [accountId(event.account), event.amountRao])];
     case "feePaid":
-      return [of("TransactionPayment", "TransactionFeePaid", [accountId(event.account), event.amountRao, 0n])]; // no tip
+      return [of("TransactionPayment", "TransactionFeePaid", [accountId(event.account), event.amountRao, 0n])];
     case "encryptedSubmitted":
       return [of("MevShield", "EncryptedSubmitted", [Uint8Array.fromHex(event.id), accountId(event.account)])];
     case "commitmentSet":

@@ -1,9 +1,9 @@
 /**
- * Parses a signed extrinsic and checks its signature over what the signer must have signed.
+ * Signed extrinsics and their signatures.
  *
- * Layout, version 4: length, 0x84, address, signature, extension data, call. The signed bytes are call ++ carried ++
- * implied, or their blake2-256 if longer than 256 bytes. Implied are the runtime's version, the genesis and the hash
- * of the era's first block, so a signature is valid for one chain, one runtime and one range of blocks.
+ * Version 4: length, 0x84, address, signature, extension data, call. Signed are call ++ carried ++ implied, or their
+ * blake2-256 if longer than 256 bytes. Implied are the runtime's version, the genesis and the hash of the era's first
+ * block.
  */
 
 import { ed25519 } from "@noble/curves/ed25519.js";
@@ -23,7 +23,7 @@ const longestUnhashedPayload = 256;
 export interface RuntimeCall {
   readonly pallet: string;
   readonly name: string;
-  readonly args: Readonly<Record<string, unknown>>; // by the runtime's names
+  readonly args: Readonly<Record<string, unknown>>;
 }
 
 export interface SignedExtrinsic {
@@ -41,7 +41,7 @@ export interface SigningScope {
   blockHash(block: number): Uint8Array | null;
 }
 
-/** Throws `RpcError` with a node's message if the bytes are not an extrinsic or the signature is invalid. */
+/** Throws `RpcError`. */
 export function openExtrinsic(bytes: Uint8Array, scope: SigningScope): SignedExtrinsic {
   const body = unwrap(bytes);
   const parts = takeApart(body, scope.runtime);
@@ -145,7 +145,7 @@ function callOf(decoded: unknown, pallets: Runtime["surface"]["pallets"]): Runti
 
 function impliedBytes({ era, checksMetadata }: Carried, scope: SigningScope): Uint8Array {
   const { surface, scale } = scope.runtime;
-  if (checksMetadata) throw invalidTransaction("badProof"); // this node does not compute the metadata hash
+  if (checksMetadata) throw invalidTransaction("badProof"); // not computed here
   const implied: Readonly<Record<string, unknown>> = {
     CheckSpecVersion: surface.specVersion,
     CheckTxVersion: surface.transactionVersion,
@@ -170,7 +170,7 @@ function isSignedBy(account: AccountId, signed: { message: Uint8Array; signature
   if (signature.type === "Sr25519") {
     return verifySignature({ address: encodeAddress(account), message, signature: signature.value });
   }
-  if (signature.type !== "Ed25519") return false; // an ecdsa account cannot be in our wallets
+  if (signature.type !== "Ed25519") return false; // wallets hold no ecdsa account
   try {
     return ed25519.verify(signature.value, message, account);
   } catch {
@@ -184,7 +184,7 @@ function joined(...parts: readonly Uint8Array[]): Uint8Array {
   return writer.bytes();
 }
 
-/** For how many blocks a signature is valid: two bytes encode a period (a power of two) and the phase in it. */
+/** Blocks in which a signature is valid: two bytes for period (a power of two) and phase. */
 interface Era {
   readonly periodBlocks: number;
   readonly phaseBlocks: number;
@@ -192,7 +192,7 @@ interface Era {
 
 const finestPhases = 4096; // longer periods have coarser phases
 
-/** From the decoded enum `Immortal | Mortal1(u8) … Mortal255(u8)`: the variant's number is the first byte. Null: immortal. */
+/** `Immortal | Mortal1(u8) … Mortal255(u8)`: the variant's number is the first byte. Null: immortal. */
 function eraOf(encoded: { readonly type: string; readonly value: unknown }): Era | null {
   if (encoded.type === "Immortal") return null;
   const bits = Number(encoded.type.slice("Mortal".length)) | Number(encoded.value) << 8;

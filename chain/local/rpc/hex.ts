@@ -1,5 +1,3 @@
-/** Bytes and numbers as the hex texts of JSON-RPC. */
-
 export type Hex = `0x${string}`;
 
 export const hexOf = (bytes: Uint8Array): Hex => `0x${bytes.toHex()}`;

@@ -1,7 +1,4 @@
-/**
- * JSON-RPC 2.0 as text. An invalid request becomes an `RpcError` with the id to answer. Answers keep the order of
- * their requests; a request without an id gets none.
- */
+/** JSON-RPC 2.0 as text. An invalid request becomes an `RpcError` with its id. Answers keep the requests' order. */
 
 import { invalidRequest, parseError, RpcError } from "./rpc_error.ts";
 
@@ -19,7 +16,7 @@ export interface BadRequest {
 }
 
 export interface Message {
-  readonly isBatch: boolean; // answers go back as a list
+  readonly isBatch: boolean;
   readonly requests: readonly (Request | BadRequest)[];
 }
 

@@ -1,7 +1,6 @@
 /**
- * Extrinsics between acceptance and their block, and their watchers. The ledger validates calls; here are the checks
- * a node makes before it calls the runtime. Encrypted extrinsics are opened, as a block's author does. Invariant: an
- * accepted extrinsic is in the next block, so the pool is empty after each.
+ * Extrinsics until their block, and their watchers, with a node's checks. Accepted ones are in the next block, so the
+ * pool is empty after each.
  */
 
 import { unreachable } from "../../../core/assert.ts";
@@ -28,7 +27,7 @@ export interface PooledExtrinsic {
 
 export type Watcher = (status: unknown) => void;
 
-/** Signed by hotkeys, whose accounts are empty. */
+/** Hotkeys' accounts are empty. */
 const freeCalls: readonly LedgerCall["type"][] = [
   "setWeights",
   "commitWeights",
@@ -42,14 +41,14 @@ export interface PoolOptions {
   readonly ledger: Ledger;
   readonly scope: () => SigningScope;
   readonly poolExtrinsics: number;
-  readonly keptBlocks: number; // for how long an included extrinsic may not be submitted again
+  readonly keptBlocks: number;
 }
 
 export class Pool {
   readonly #options: PoolOptions;
-  readonly #waiting = new Map<number, PooledExtrinsic>(); // by the ledger's submission
+  readonly #waiting = new Map<number, PooledExtrinsic>(); // by submission
   readonly #watchers = new Map<Hex, Set<Watcher>>();
-  readonly #included = new Map<Hex, number>(); // its block, oldest first
+  readonly #included = new Map<Hex, number>(); // block of inclusion, oldest first
   #unfinal: { readonly watchers: readonly Watcher[]; readonly blockHash: Uint8Array }[] = [];
 
   constructor(options: PoolOptions) {
@@ -60,7 +59,6 @@ export class Pool {
     return [...this.#waiting.values()];
   }
 
-  /** Throws `RpcError` with the message of a node's pool. */
   submit(bytes: Uint8Array): Hex {
     return this.#accept(bytes, { mayCarry: true });
   }
@@ -82,7 +80,7 @@ export class Pool {
     return hash;
   }
 
-  /** After its carrier. If the pool would refuse it, only the carrier is in the block, as on a real chain. */
+  /** A refused one leaves only the carrier, as on a real chain. */
   #acceptInner(bytes: Uint8Array): void {
     try {
       this.#accept(bytes, { mayCarry: false });
@@ -91,7 +89,6 @@ export class Pool {
     }
   }
 
-  /** Returns a function that stops. */
   watch(hash: Hex, watcher: Watcher): () => void {
     const watchers = this.#watchers.get(hash) ?? new Set();
     this.#watchers.set(hash, watchers.add(watcher));
@@ -116,8 +113,8 @@ export class Pool {
   }
 
   /**
-   * Notifies watchers. Every block is final at once, but watchers are notified of finality with the next one: a client
-   * that gets both at once (@polkadot/api 16.5.6) shows its caller only the second.
+   * Watchers hear of finality with the next block: of two notifications at once, @polkadot/api 16.5.6 shows only the
+   * second.
    */
   announce(included: ReadonlyMap<number, PooledExtrinsic>, blockHash: Uint8Array): void {
     for (const final of this.#unfinal) {

@@ -1,8 +1,4 @@
-/**
- * Request errors with the codes and messages of a Substrate node, because clients match on both.
- *
- * Owns: the error a handler throws and the messages of the transaction pool. It is caught only in connection.ts.
- */
+/** A Substrate node's codes and messages, because clients match on both. Caught only in connection.ts. */
 
 export class RpcError extends Error {
   override readonly name = "RpcError";
@@ -28,7 +24,7 @@ export const unknownFunction = (name: string): RpcError =>
   clientError(`Execution failed: Other: Exported method ${name} is not found`);
 
 export const badFormat = (why: string): RpcError => new RpcError(1001, `Extrinsic has invalid format: ${why}`);
-/** A call or signature that the runtime cannot decode makes it panic; the message differs between versions. */
+/** The runtime panics on calls and signatures that it cannot decode. */
 export const undecodable = (why: string): RpcError =>
   new RpcError(1002, `Verification Error: Runtime error: Execution failed: the extrinsic cannot be decoded: ${why}`);
 export const temporarilyBanned = (): RpcError => new RpcError(1012, "Transaction is temporarily banned");

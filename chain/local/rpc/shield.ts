@@ -1,10 +1,9 @@
 /**
- * Encrypted extrinsics (the runtime's MEV Shield): the encryption key, and decrypting one.
+ * Encrypted extrinsics (the runtime's MEV Shield).
  *
- * ciphertext = twox128(key) | length of the next, u16 | ML-KEM-768 ciphertext | nonce(24) | XChaCha20-Poly1305 of a signed
- * extrinsic. This chain has one author, so there is no one to hide its pool from: its key is the valid ML-KEM key whose
- * vector t is zero. Such a ciphertext carries its message in the open, as v = noise + message, so decrypting it takes no
- * secret and no lattice arithmetic. Never use this key to hide anything. Invalid bytes give null, never an exception.
+ * ciphertext = twox128(key) | length of the next, u16 | ML-KEM-768 ciphertext | nonce(24) | XChaCha20-Poly1305 of a
+ * signed extrinsic. The key hides nothing: it is the ML-KEM key whose vector t is zero, so a ciphertext carries its
+ * message in the open, as v = noise + message, and decrypting takes no secret. Invalid bytes give null.
  */
 
 import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
@@ -17,8 +16,8 @@ import type { AccountId, LedgerCall } from "../block/ledger.ts";
 import type { SignedExtrinsic } from "./extrinsic.ts";
 import { customInvalid, undecodable } from "./rpc_error.ts";
 
-const vectorBytes = 3 * 384; // t: 3 polynomials of 256 coefficients of 12 bits
-const seedBytes = 32; // of the matrix: arbitrary, but Bittensor's SDK reads valid UTF-8 as text and then finds no key
+const vectorBytes = 3 * 384; // 3 polynomials of 256 coefficients of 12 bits
+const seedBytes = 32; // arbitrary, but Bittensor's SDK takes valid UTF-8 for text
 const uBytes = 3 * 320; // 3 polynomials, 10 bits per coefficient
 const vBytes = 128; // 1 polynomial, 4 bits per coefficient
 const keyHashBytes = 16;
@@ -35,7 +34,6 @@ export interface ShieldedParts {
   readonly sealed: Uint8Array;
 }
 
-/** Null: not in the layout above. */
 export function shieldedParts(ciphertext: Uint8Array): ShieldedParts | null {
   const lengthAt = keyHashBytes + 2;
   if (ciphertext.length < lengthAt) return null;
@@ -53,7 +51,7 @@ export function shieldedParts(ciphertext: Uint8Array): ShieldedParts | null {
 export const isForShieldKey = ({ keyHash }: ShieldedParts): boolean =>
   keyHash.every((byte, i) => byte === shieldKeyHash[i]);
 
-/** The signed extrinsic inside. Null: it was not encrypted with `shieldKey`, or was damaged. */
+/** Null: another key, or damaged. */
 export function openShielded({ encapsulated, nonce, sealed }: ShieldedParts): Uint8Array | null {
   if (encapsulated.length !== uBytes + vBytes) return null;
   const sharedKey = sha3_512(concatBytes(messageOf(encapsulated.subarray(uBytes)), sha3_256(shieldKey)))
@@ -61,11 +59,11 @@ export function openShielded({ encapsulated, nonce, sealed }: ShieldedParts): Ui
   try {
     return xchacha20poly1305(sharedKey, nonce).decrypt(sealed);
   } catch {
-    return null; // a wrong tag
+    return null; // wrong tag
   }
 }
 
-/** A message bit is 1 if the coefficient, in sixteenths of the field, is nearer to one half than to zero. */
+/** A bit is 1 if its coefficient is nearer to half the field than to zero. */
 function messageOf(v: Uint8Array): Uint8Array {
   const message = new Uint8Array(32);
   for (let i = 0; i < 256; i++) {
@@ -75,14 +73,13 @@ function messageOf(v: Uint8Array): Uint8Array {
   return message;
 }
 
-/** MevShield.submit_encrypted. */
 interface Carrier {
   readonly call: LedgerCall;
-  readonly inner: Uint8Array | null; // a signed extrinsic; null: it cannot be decrypted
+  readonly inner: Uint8Array | null; // null: another key
 }
 
-const ciphertextBytesMax = 8_192; // the runtime's type is bounded: a longer one cannot be decoded
-const failedParsing = 23; // custom codes of the pool
+const ciphertextBytesMax = 8_192; // bound of the runtime's type
+const failedParsing = 23; // pool codes
 const invalidKeyHash = 24;
 
 /** Null: any other call. */

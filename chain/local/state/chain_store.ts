@@ -1,9 +1,7 @@
 /**
- * The embedded chain on disk: one SQLite file with the records, and every block's header and outcomes.
- *
- * A block is one transaction. Write-ahead logging with synchronous = normal: blocks survive the death of the process;
- * a power cut may cost the last ones. Only one process at a time holds the file. Opening recomputes the state's root,
- * compares it with the newest header, and checks that each block follows the previous one. `:memory:` keeps nothing.
+ * The embedded chain in one SQLite file, a transaction per block. Write-ahead logging with synchronous = normal: blocks
+ * survive the process, but a power cut may cost the last ones. Opening checks the root and the sequence of blocks.
+ * `:memory:` keeps nothing.
  */
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
@@ -14,10 +12,10 @@ import { recordOfText, type TableName, textOfRecord } from "./records.ts";
 import { type RecordChange, State } from "./state.ts";
 
 export type ChainStoreCode =
-  | "locked" // another process has it open
-  | "foreign" // created with another genesis or by another version
-  | "damaged" // its content is inconsistent
-  | "unwritable"; // the disk cannot be written
+  | "locked" // by another process
+  | "foreign" // another genesis or version
+  | "damaged"
+  | "unwritable";
 
 export class ChainStoreError extends Error {
   override readonly name = "ChainStoreError";
@@ -26,7 +24,7 @@ export class ChainStoreError extends Error {
   }
 }
 
-/** `body` is a record: timestamp, outcomes, events. */
+/** `body`: timestamp, outcomes, events. */
 export interface StoredBlock {
   readonly header: LocalHeader;
   readonly hash: Uint8Array;
@@ -68,7 +66,7 @@ export class ChainStore {
     };
   }
 
-  /** Opens or creates the file. `genesis` is a record; null accepts the file's own genesis. */
+  /** `genesis` null: the file's own. */
   static open(path: string, genesis: unknown): ChainStore {
     return attempt(path, () => {
       const db = new DatabaseSync(path);
@@ -143,7 +141,7 @@ export class ChainStore {
   }
 
   #read(statement: StatementSync, ...key: (number | Uint8Array)[]): StoredBlock | null {
-    const row = statement.get(...key) as unknown as BlockRow | undefined; // as the schema says
+    const row = statement.get(...key) as unknown as BlockRow | undefined;
     if (row === undefined) return null;
     const header = {
       number: row.number,

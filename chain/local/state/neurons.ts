@@ -1,6 +1,6 @@
 /**
- * A subnet's seats: which hotkey holds which uid. Uids are dense from 0; `uid` and `neuron` are inverse to each
- * other; the owner's hotkey is never replaced.
+ * Which hotkey holds which uid. Uids are dense from 0; `uid` and `neuron` are inverse; the owner's hotkey is never
+ * replaced.
  */
 
 import { encodeAddress } from "../../wallet/ss58.ts";
@@ -17,7 +17,7 @@ export function neuronsOf(state: StateReader, netuid: number): NeuronRecord[] {
   return Array.from({ length: neuronCount }, (_, uid) => state.get("neuron", keyOf(netuid, uid)));
 }
 
-/** Registers a hotkey on the next uid, or on that of the neuron it replaces. The caller has checked that there is one. */
+/** Replaces the uid's neuron, if any. */
 export function seatNeuron(
   scope: BlockScope,
   of: { readonly netuid: number; readonly hotkey: AccountKey; readonly uid: number },
@@ -38,7 +38,6 @@ export function seatNeuron(
   }
 }
 
-/** So that none of the old neuron's weights count for the new one. */
 function clearSeat(
   scope: BlockScope,
   of: { readonly netuid: number; readonly uid: number; readonly mechanisms: number },
@@ -63,9 +62,8 @@ function clearSeat(
 }
 
 /**
- * The uid a newcomer gets: the next free one, else that of the lowest earner without immunity, or, if too few of those
- * would be left, of the lowest earner with immunity. Ties go to the older registration, then the lower uid. Null if all
- * are protected.
+ * The next free uid, otherwise that of the lowest earner without immunity, or with it if too few others would be left.
+ * Ties: older registration, lower uid. Null: all are protected.
  */
 export function seatFor({ state, block }: BlockScope, netuid: number): number | null {
   const { neuronCount, ownerHotkey, hyperparameters } = state.get("subnet", keyOf(netuid));
@@ -81,7 +79,7 @@ export function seatFor({ state, block }: BlockScope, netuid: number): number | 
   return lowest?.uid ?? null;
 }
 
-/** New rules for a subnet. A new mechanism gets an empty seat for every neuron; a removed one is deleted completely. */
+/** A new mechanism gets empty seats; a removed one is deleted. */
 export function changeRules({ state }: BlockScope, netuid: number, change: Partial<Hyperparameters>): void {
   const { hyperparameters, neuronCount } = state.get("subnet", keyOf(netuid));
   const changed = { ...hyperparameters, ...change };

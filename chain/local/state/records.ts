@@ -1,10 +1,7 @@
 /**
- * The embedded chain's records: one table per kind, one record per key. Plain data, replaced and never mutated.
- *
- * Keys are built by the functions here. Inside the chain, accounts are public keys in hex; addresses exist only at its
- * edges. Deliberately simpler than the runtime: one token (alpha is worth one tao, there is no pool and no price), so
- * stake is one amount per hotkey and subnet and belongs to the hotkey's coldkey; no nominators, child keys, takes, root
- * subnet or collateral.
+ * The embedded chain's records, replaced and never mutated. Accounts are public keys in hex. Simpler than the runtime:
+ * alpha is worth one tao, stake is one amount per hotkey and subnet and belongs to the coldkey; no pool, nominators,
+ * child keys, takes, root subnet or collateral.
  */
 
 import type { Address, CommitmentKind } from "../../call.ts";
@@ -12,7 +9,7 @@ import type { Hyperparameters } from "../block/genesis.ts";
 import { assert, present } from "../../../core/assert.ts";
 import { decodeAddress, encodeAddress } from "../../wallet/ss58.ts";
 
-/** Public key, 64 lower-case hex digits. */
+/** 64 lower-case hex digits. */
 export type AccountKey = string;
 
 export interface AccountRecord {
@@ -28,8 +25,8 @@ export interface SubnetRecord {
   readonly ownerColdkey: AccountKey;
   readonly ownerHotkey: AccountKey;
   readonly registeredAtBlock: number;
-  readonly lockedRao: bigint; // what its owner paid for it
-  readonly neuronCount: number; // uids are 0 .. neuronCount - 1
+  readonly lockedRao: bigint;
+  readonly neuronCount: number;
   readonly hyperparameters: Hyperparameters;
 }
 
@@ -38,8 +35,8 @@ export interface ClockRecord {
   readonly pendingEpochAtBlock: number; // 0: none
   readonly epochIndex: number;
   readonly blocksSinceLastStep: number;
-  readonly lastStepBlock: number; // the runtime's LastMechansimStepBlock
-  readonly burnRao: bigint; // the current registration price
+  readonly lastStepBlock: number; // LastMechansimStepBlock
+  readonly burnRao: bigint;
 }
 
 export interface PotsRecord {
@@ -51,7 +48,7 @@ export interface PotsRecord {
 export interface AxonRecord {
   readonly block: number;
   readonly version: number;
-  readonly ip: string; // in its canonical spelling
+  readonly ip: string; // canonical
   readonly port: number;
   readonly protocol: number;
 }
@@ -64,13 +61,12 @@ export interface NeuronRecord {
   readonly consensus: number; // u16, as are the next two
   readonly dividends: number;
   readonly validatorTrust: number;
-  readonly emissionRao: bigint; // of the last epoch
+  readonly emissionRao: bigint;
   readonly axon: AxonRecord | null;
 }
 
-/** A neuron in one mechanism of its subnet. */
 export interface SeatRecord {
-  readonly lastUpdateBlock: number; // weights set or committed; the registration counts
+  readonly lastUpdateBlock: number; // weights set or committed, or registered
   readonly incentive: number; // u16
 }
 
@@ -101,11 +97,11 @@ export interface CommitmentSpace {
 
 export interface ChainRecord {
   readonly timestampMs: number;
-  readonly issuanceRao: bigint; // equals the sum of accounts, stakes, pots, locks and the remainder
-  readonly remainderRao: bigint; // remainders of divisions, and emissions that could not be paid
-  readonly netuids: readonly number[]; // ascending
-  readonly lastLockRao: bigint; // of the newest subnet
-  readonly lastLockBlock: number; // 0: none registered yet
+  readonly issuanceRao: bigint; // sum of accounts, stakes, pots, locks, remainder
+  readonly remainderRao: bigint; // rounding and unpayable emissions
+  readonly netuids: readonly number[];
+  readonly lastLockRao: bigint;
+  readonly lastLockBlock: number; // 0: none
 }
 
 export interface Tables {
@@ -131,10 +127,10 @@ export type TableName = keyof Tables;
 
 export const theChain = "";
 
-/** Keys of several parts. The order of the parts is that of the runtime's storage. */
+/** Parts are in the order of the runtime's storage keys. */
 export const keyOf = (...parts: readonly (number | string)[]): string => parts.join("/");
 
-/** Records as text: JSON in which a bigint is its digits followed by `n`. */
+/** A bigint is its digits followed by `n`. */
 const bigintText = /^-?\d+n$/;
 
 export const textOfRecord = (record: unknown): string => JSON.stringify(record, spelled);
@@ -151,10 +147,7 @@ export const recordOfText = (text: string): unknown =>
     (_key, value: unknown) => typeof value === "string" && bigintText.test(value) ? BigInt(value.slice(0, -1)) : value,
   );
 
-/**
- * Converts addresses in calls to the chain's keys and back. A call with an invalid address cannot be encoded, so
- * that is our bug.
- */
+/** An invalid address is our bug. */
 export function accountOf(address: Address): AccountKey {
   return present(
     decodeAddress(address),

@@ -1,9 +1,9 @@
 /**
- * The chain's state in memory: tables of records, overlaid with the changes of the open block and of the running call.
+ * The chain's state: tables of records, overlaid with the changes of the open block and the running call. Failed calls
+ * (`attempt`) and uncommitted blocks change nothing.
  *
- * A failed call changes nothing (`attempt`), and neither does an uncommitted block. Recent states remain readable. The
- * root is the sum of the hashes of all records modulo 2^256: updating it costs the same in a large state as in a small
- * one, it does not depend on the order of changes, and recomputing it from the store shows whether the store is intact.
+ * The root is the sum of all records' hashes modulo 2^256: cheap to update, independent of order, and recomputed from
+ * the store to check it.
  */
 
 import { createHash } from "node:crypto";
@@ -12,21 +12,18 @@ import { type TableName, type Tables, textOfRecord } from "./records.ts";
 import type { ChainEvent } from "../block/events.ts";
 import type { Genesis } from "../block/genesis.ts";
 
-/** One record as written to the store; `text` null: removed. */
+/** `text` null: removed. */
 export interface RecordChange {
   readonly table: TableName;
   readonly key: string;
   readonly text: string | null;
   readonly value: unknown;
-  readonly hash: bigint; // 0 if removed
+  readonly hash: bigint;
 }
 
-/** A readable state: the current one, or that of a recent block. */
 export interface StateReader {
   read<T extends TableName>(table: T, key: string): Tables[T] | undefined;
-  /** A record that must exist by our own invariants. */
   get<T extends TableName>(table: T, key: string): Tables[T];
-  /** In no particular order. */
   keys(table: TableName, prefix?: string): string[];
 }
 
@@ -42,13 +39,13 @@ interface Change {
 }
 
 const rootModulus = 1n << 256n;
-const keptStates = 64; // recent blocks that stay readable, because a client reads several values of one block
+const keptStates = 64; // a client reads several values of one block
 
 export class State implements StateReader {
   readonly #tables = new Map<TableName, Map<string, StoredRecord>>();
   readonly #block = new Map<string, Change>();
   #call: Map<string, Change> | null = null;
-  readonly #undo: ReadonlyMap<string, Change>[] = []; // per recent block, oldest first: the values before it
+  readonly #undo: ReadonlyMap<string, Change>[] = []; // values before each recent block, oldest first
   #root = 0n;
 
   get root(): Uint8Array {
@@ -82,7 +79,7 @@ export class State implements StateReader {
     return withChanges(stored, [...this.#block.values(), ...this.#call?.values() ?? []], { table, prefix });
   }
 
-  /** Runs `action`; its writes are kept only if it returns null (no error). */
+  /** Keeps the writes only if `action` returns null. */
   attempt<E>(action: () => E | null): E | null {
     assert(this.#call === null, "Cannot begin a call as another one is running");
     this.#call = new Map();
@@ -95,7 +92,7 @@ export class State implements StateReader {
     }
   }
 
-  /** The open block's changes and resulting root. Commits nothing. */
+  /** Commits nothing. */
   prepare(): { readonly changes: readonly RecordChange[]; readonly root: Uint8Array } {
     const changes = [...this.#block.values()].map(({ table, key, value }) =>
       changeOf({ table, key, value, text: value === undefined ? null : textOfRecord(value) })
@@ -113,7 +110,7 @@ export class State implements StateReader {
     this.#block.clear();
   }
 
-  /** The committed state of this many blocks ago; null if no longer kept. 0 is the current one. */
+  /** 0: now. Null: no longer kept. */
   past(blocksAgo: number): StateReader | null {
     if (blocksAgo < 0 || blocksAgo > this.#undo.length) return null;
     return new PastState(this, this.#undo.slice(this.#undo.length - blocksAgo));
@@ -123,7 +120,6 @@ export class State implements StateReader {
     this.#block.clear();
   }
 
-  /** While opening. */
   load(table: TableName, key: string, stored: { readonly text: string; readonly value: unknown }): void {
     const change = changeOf({ table, key, ...stored });
     this.#root = this.#rootAfter([change]);
@@ -148,7 +144,7 @@ export class State implements StateReader {
   }
 }
 
-/** The current state with later changes undone. Valid until the next block is committed. */
+/** Valid until the next commit. */
 class PastState implements StateReader {
   readonly #before = new Map<string, Change>();
 
@@ -190,21 +186,21 @@ const idOf = (table: TableName, key: string): string => `${table}:${key}`;
 
 function changeOf(record: Omit<RecordChange, "hash">): RecordChange {
   const { table, key, text } = record;
-  const digest = createHash("sha256").update(`${table}:${key}:${text}`).digest("hex"); // native: 3 us for a full row
+  const digest = createHash("sha256").update(`${table}:${key}:${text}`).digest("hex"); // 3 us for a full row
   return { ...record, hash: text === null ? 0n : BigInt(`0x${digest}`) };
 }
 
 const bytesOfRoot = (root: bigint): Uint8Array => Uint8Array.fromHex(root.toString(16).padStart(64, "0"));
 
-/** The inputs of code that runs inside a block: the state, the rules, the time, the beacon. There are no others. */
+/** All inputs of code that runs inside a block. */
 export interface BlockScope {
   readonly state: State;
   readonly genesis: Genesis;
-  readonly block: number; // the block being made; between blocks, the next one
-  readonly lastRound: bigint; // newest drand round the chain knows
-  /** The pulses of a published round: the chain's own, then quicknet's if known. Empty: the round is not published yet. */
+  readonly block: number; // the block being made, or the next one
+  readonly lastRound: bigint;
+  /** Its own pulse, then quicknet's if known. Empty: not published yet. */
   pulses(round: bigint): readonly Uint8Array[];
-  /** Whether quicknet's pulse of a round may still arrive; commits that the chain's own pulse does not open wait for it. */
+  /** Whether quicknet's pulse may still arrive, for commits that the chain's own does not open. */
   awaitsPulse(round: bigint): boolean;
   emit(event: ChainEvent): void;
 }

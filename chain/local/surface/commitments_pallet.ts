@@ -1,7 +1,6 @@
 /**
- * The Commitments pallet: small texts that registered hotkeys publish about themselves. Indices, types and limits are
- * the chain's (compared with its metadata by a test). Timelocked fields and the flag that resets bonds are declared,
- * so that they decode, and refused.
+ * The Commitments pallet as on the chain (tested). Timelocked fields and the flag that resets bonds decode, but are
+ * refused.
  */
 
 import { call, identity, type Pallet, type StorageKey, stored, twox } from "./description.ts";
@@ -48,7 +47,7 @@ export const commitments: Pallet = {
 
 const types = "pallet_commitments::types";
 
-/** The length of a short text is part of its variant: `Raw0` to `Raw128`. */
+/** The variant includes the length: `Raw0` to `Raw128`. */
 function dataVariants(): Readonly<Record<string, Variant>> {
   const raw = Array.from(
     { length: rawBytesMax + 1 },

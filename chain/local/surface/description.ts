@@ -1,11 +1,8 @@
-/**
- * A runtime's public surface as plain data, written by hand in the files beside this one, read by the metadata
- * generator and the node. Types are texts in the syntax of type_language.ts.
- */
+/** A runtime's public surface. Types are texts (type_language.ts). */
 
 import type { NamedTypes, Variant } from "./type_language.ts";
 
-/** A map's key hasher. `identity` and the `Concat` ones end with the key itself, so a hashed key can be read back. */
+/** Hashed keys can be read back: they end with the key, or are it. */
 export type Hasher = "identity" | "twox64Concat" | "blake2_128Concat";
 
 export interface StorageKey {
@@ -15,25 +12,22 @@ export interface StorageKey {
 
 export interface StorageItem {
   readonly name: string;
-  readonly keys: readonly StorageKey[]; // none: a single value
+  readonly keys: readonly StorageKey[];
   readonly value: string;
-  /**
-   * How an absent value reads: as the type's zero, as other bytes (hex), or as nothing, so that the client sees an
-   * option.
-   */
+  /** What a client reads: the type's zero, these bytes, or an empty option. */
   readonly absent: "zero" | "none" | `0x${string}`;
 }
 
 export interface Call {
   readonly index: number;
-  readonly name: string; // snake case
+  readonly name: string;
   readonly args: readonly (readonly [name: string, type: string])[];
 }
 
 export interface Constant {
   readonly name: string;
   readonly type: string;
-  readonly value: unknown; // of `type`, see scale.ts
+  readonly value: unknown;
 }
 
 export interface Pallet {
@@ -59,7 +53,7 @@ export interface RuntimeApi {
   readonly methods: readonly RuntimeApiMethod[];
 }
 
-/** What an extrinsic carries besides its call (`carried`), and what is signed but not sent (`implied`). */
+/** `carried` is sent; `implied` is only signed. */
 export interface SignedExtension {
   readonly name: string;
   readonly carried: string;
@@ -79,7 +73,6 @@ export const identity = (type: string): StorageKey => ({ hasher: "identity", typ
 export const twox = (type: string): StorageKey => ({ hasher: "twox64Concat", type });
 export const blake2 = (type: string): StorageKey => ({ hasher: "blake2_128Concat", type });
 
-/** Without `absent`, a missing value reads as the type's zero. */
 export function stored(
   name: string,
   ...[keys, value, absent = "zero"]: [readonly StorageKey[], string, StorageItem["absent"]?]
@@ -87,7 +80,7 @@ export function stored(
   return { name, keys, value, absent };
 }
 
-/** `call(0, "set_weights", "netuid: u16, dests: Vec<u16>")` */
+/** For example `call(0, "set_weights", "netuid: u16, dests: Vec<u16>")`. */
 export function call(index: number, name: string, args = ""): Call {
   return { index, name, args: argumentsOf(args) };
 }
@@ -96,7 +89,7 @@ export function method(name: string, args: string, answer: string): RuntimeApiMe
   return { name, args: argumentsOf(args), answer };
 }
 
-/** Splits at the names, because types contain commas too. */
+/** Splits at names, because types contain commas. */
 function argumentsOf(text: string): (readonly [string, string])[] {
   const parts = text === "" ? [] : text.split(/(?:^|, )(?=\w+: )/).filter((part) => part !== "");
   return parts.map((part) => {

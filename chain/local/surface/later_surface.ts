@@ -1,9 +1,6 @@
 /**
- * Declarations of runtimes after spec 423 that Bittensor's SDK 11 requires: more storage and functions; also the
- * registration with a maximum price, which runtimes have since 411.
- *
- * They do not change how the embedded chain works otherwise, and its answers show that: the full price is burned,
- * consensus is Yuma's. Out of scope: the calls that would set these.
+ * Declarations that Bittensor's SDK 11 requires, from runtimes after spec 423, and the registration with a maximum
+ * price (411). They change no rule: the full price is burned, consensus is Yuma's.
  */
 
 import { type Call, call, identity, method, type RuntimeApi, type StorageItem, stored } from "./description.ts";
@@ -13,7 +10,6 @@ export const laterCalls: readonly Call[] = [
   call(134, "register_limit", "netuid: u16, hotkey: AccountId, limit_price: u64"),
 ];
 
-/** After those of subtensor_errors.ts. */
 export const laterErrors: readonly string[] = ["RegistrationPriceLimitExceeded"];
 
 export const laterStorage: readonly StorageItem[] = [

@@ -1,7 +1,4 @@
-/**
- * A surface as metadata, which every client downloads first. Version 14 has no runtime APIs; the rest is the same as
- * in 15.
- */
+/** A surface as metadata. Version 14 lacks the runtime APIs of 15. */
 
 import type { Hasher, Pallet, RuntimeApi, StorageItem, Surface } from "./description.ts";
 import { type Scale, scaleOf } from "./scale.ts";
@@ -13,7 +10,7 @@ export type MetadataVersion = 14 | 15;
 
 const hasherTags: Readonly<Record<Hasher, number>> = { blake2_128Concat: 2, twox64Concat: 5, identity: 6 };
 const extrinsicVersion = 4;
-const runtimePath = "node_subtensor_runtime"; // clients recognise the call and event types by paths that end in "_runtime"
+const runtimePath = "node_subtensor_runtime"; // clients recognise this ending
 
 interface Writing {
   readonly writer: ScaleWriter;
@@ -37,12 +34,12 @@ export function metadataOf(surface: Surface, version: MetadataVersion): Uint8Arr
   const whole = new ScaleWriter();
   whole.raw(new TextEncoder().encode("meta"));
   whole.u8(version);
-  types.write(whole); // all types have numbers by now
+  types.write(whole);
   whole.raw(body.writer.bytes());
   return whole.bytes();
 }
 
-/** And those derived from its pallets: calls, events and errors, and the unions over pallets. */
+/** Adds pallets' calls, events, errors, and their unions. */
 export function typesOf(surface: Surface): NamedTypes {
   const calls: Record<string, Variant> = {};
   const events: Record<string, Variant> = {};
@@ -76,7 +73,7 @@ export function typesOf(surface: Surface): NamedTypes {
   };
 }
 
-/** "Setting weights too fast" for `SettingWeightsTooFast`: the Python SDK cannot show an error without documentation. */
+/** The Python SDK needs documentation to show an error. */
 function sentenceOf(name: string): string {
   return name.replace(/[A-Z]+/g, (letters, at: number) => at === 0 ? letters : ` ${letters.toLowerCase()}`);
 }

@@ -1,4 +1,4 @@
-/** A surface ready for use, created once per node: metadata, codec, storage keys, calls and APIs by name. */
+/** A surface ready for use. */
 
 import type { RuntimeApiMethod, Surface } from "./description.ts";
 import { metadataOf, typesOf } from "./metadata.ts";
@@ -12,10 +12,10 @@ export interface Runtime {
   readonly scale: Scale;
   readonly storageKeys: StorageKeys;
   readonly metadata: ReadonlyMap<number, Uint8Array>; // by version
-  readonly apiMethods: ReadonlyMap<string, RuntimeApiMethod>; // "SubnetInfoRuntimeApi_get_metagraph"
+  readonly apiMethods: ReadonlyMap<string, RuntimeApiMethod>; // such as "SubnetInfoRuntimeApi_get_metagraph"
 }
 
-/** `metadata` replaces what clients see; the node itself still uses the surface. */
+/** `metadata`: what clients see instead. */
 export function runtimeOf(surface: Surface, metadata?: Uint8Array): Runtime {
   const scale = scaleOf(typesOf(surface));
   const shown = metadata === undefined ? generated(surface) : new Map([[metadata[4]!, metadata]]);

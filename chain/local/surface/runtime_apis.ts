@@ -1,4 +1,4 @@
-/** Runtime functions that a client calls through `state_call`. Metadata 15 carries their declarations. */
+/** The runtime functions behind `state_call`. */
 
 import { method, type RuntimeApi } from "./description.ts";
 

@@ -1,17 +1,17 @@
 /**
- * Values of the surface's types as SCALE bytes, and back.
+ * SCALE by the surface's types.
  *
- * Values are plain data: numbers for widths up to 32 bits, bigints above (compact ones as well), booleans, strings for `str`,
- * Uint8Array for `Vec<u8>` and `[u8; n]`, arrays for lists and tuples, `{camelCaseField: value}` for structs, `{type, value}`
- * or a bare name for enums, null for an empty option. Encoding is lenient where this is unambiguous (a number for a bigint, a
- * text for bytes, a missing struct field is its type's zero); decoding is strict, because its input is untrusted.
+ * Values: numbers up to 32 bits, bigints above and for compact ones, booleans, strings for `str`, Uint8Array for
+ * `Vec<u8>` and `[u8; n]`, arrays for lists and tuples, `{camelCaseField: value}` for structs, `{type, value}` or a
+ * bare name for enums, null for an empty option. Encoding also takes numbers for bigints, text for bytes, and zero for
+ * missing fields. Decoding is strict: its input is untrusted.
  */
 
 import { assert } from "../../../core/assert.ts";
 import { ScaleError, ScaleReader, ScaleWriter } from "./scale_bytes.ts";
 import { type NamedType, type NamedTypes, parseType, type Primitive, type TypeNode } from "./type_language.ts";
 
-/** Width in bytes; null: not an integer. */
+/** In bytes; null: not an integer. */
 const widths: Readonly<Record<Primitive, number | null>> = {
   bool: null,
   str: null,
@@ -29,7 +29,7 @@ const widths: Readonly<Record<Primitive, number | null>> = {
 
 export interface Scale {
   encode(type: string, value: unknown): Uint8Array;
-  /** Throws `ScaleError` unless the bytes are exactly one value of the type. */
+  /** Throws `ScaleError` unless it is exactly one value. */
   decode(type: string, bytes: Uint8Array): unknown;
   write(type: string, value: unknown, writer: ScaleWriter): void;
   read(type: string, reader: ScaleReader): unknown;
@@ -53,13 +53,12 @@ export function scaleOf(named: NamedTypes): Scale {
   };
 }
 
-/** "lastUpdate" for the runtime's `last_update`: clients and the ledger use camel case. */
 export function camelCase(name: string): string {
   return name.replace(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 interface Writing {
-  readonly value: unknown; // undefined: the type's zero
+  readonly value: unknown; // undefined: zero
   readonly named: NamedTypes;
   readonly writer: ScaleWriter;
 }
@@ -112,7 +111,7 @@ function writePrimitive(name: Primitive, { value, writer }: Writing): void {
   writer.integer(number, width);
 }
 
-/** The compact form of `()`, which an unused variant of an address holds, is empty. */
+/** The compact form of `()`, in an address's unused variant, is empty. */
 function writeCompact(of: TypeNode, { value, writer }: Writing): void {
   const bits = bitsOf(of);
   if (bits === 0n) return;

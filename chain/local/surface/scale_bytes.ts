@@ -1,7 +1,4 @@
-/**
- * SCALE, the chain's encoding, at the level of bytes. A reader's input is untrusted: it throws `ScaleError` on
- * invalid bytes, which the caller at the edge catches.
- */
+/** SCALE bytes. A reader throws `ScaleError`; its input is untrusted. */
 
 import { assert } from "../../../core/assert.ts";
 
@@ -28,7 +25,7 @@ export class ScaleWriter {
     this.#bytes[this.#length++] = value;
   }
 
-  /** Little-endian, `bytes` wide; negative values as two's complement. */
+  /** Little-endian two's complement. */
   integer(value: bigint, bytes: number): void {
     this.#reserve(bytes);
     let rest = BigInt.asUintN(bytes * 8, value);
@@ -42,7 +39,7 @@ export class ScaleWriter {
     this.integer(BigInt(value), 4);
   }
 
-  /** One, two or four bytes with the mode in the low bits, or a length byte and the little-endian value. */
+  /** 1, 2 or 4 bytes with the mode in the low bits, or a length byte and the little-endian value. */
   compact(value: number | bigint): void {
     const big = BigInt(value);
     assert(big >= 0n, `Cannot write a compact integer as it must not be negative: current value is ${big}`);
@@ -104,7 +101,7 @@ export class ScaleReader {
     return isSigned ? BigInt.asIntN(bytes * 8, value) : value;
   }
 
-  /** Rejects a longer form than needed, as the runtime does: each value has one encoding. */
+  /** Longer forms are rejected, as in the runtime. */
   compact(): bigint {
     const first = this.u8();
     const mode = first & 3;
@@ -115,7 +112,7 @@ export class ScaleReader {
     return atLeast(bytes === 4 ? 1n << 30n : 1n << BigInt((bytes - 1) * 8), this.integer(bytes));
   }
 
-  /** The length of a list whose items take at least one byte each. */
+  /** Each item takes at least one byte. */
   count(): number {
     const count = this.compact();
     if (count > BigInt(this.remaining)) {

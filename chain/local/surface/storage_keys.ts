@@ -1,6 +1,6 @@
 /**
- * Storage keys: twox128(pallet) ++ twox128(item) ++ each map key after its hash. Parsed bytes are untrusted: a key
- * that is not in the surface gives null, and so does one whose hash does not match the key after it.
+ * Storage keys: twox128(pallet) ++ twox128(item) ++ each map key after its hash. Unknown keys and wrong hashes give
+ * null.
  */
 
 import { blake2b } from "@noble/hashes/blake2.js";
@@ -12,7 +12,7 @@ import { twox128, twox64 } from "./xxhash.ts";
 export const prefixBytes = 32;
 
 export interface StorageEntry {
-  readonly name: string; // "SubtensorModule.Tempo"
+  readonly name: string; // such as "SubtensorModule.Tempo"
   readonly item: StorageItem;
   readonly prefix: Uint8Array;
 }
@@ -20,7 +20,7 @@ export interface StorageEntry {
 export interface StorageKeys {
   readonly entries: readonly StorageEntry[];
   entry(name: string): StorageEntry | null;
-  /** The entry a key or a longer prefix belongs to. */
+  /** For a key or a longer prefix. */
   entryOf(key: Uint8Array): StorageEntry | null;
   read(key: Uint8Array): { readonly entry: StorageEntry; readonly keys: readonly unknown[] } | null;
   build(entry: StorageEntry, keys: readonly unknown[]): Uint8Array;

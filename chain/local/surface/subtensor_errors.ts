@@ -1,4 +1,4 @@
-/** The dispatch errors of the subnet pallet in the runtime's order: the position is the index on the wire. */
+/** The position is the index. */
 
 export const subtensorErrors: readonly string[] = [
   "RootNetworkDoesNotExist",

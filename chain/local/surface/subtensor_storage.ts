@@ -1,8 +1,7 @@
 /**
- * The storage of the subnet pallet, as far as nodes, their tools or other clients read it.
- *
- * Out of scope: the share pools behind stakes (their fixed point is internal; runtime APIs give the sums). The third column
- * is the value of a missing entry, little-endian. `netuid` maps take a u16; `index` is mechanism * 4096 + netuid.
+ * The subnet pallet's storage that clients read, without the share pools behind stakes. The third column is a missing
+ * entry's value, little-endian. `netuid` maps take a u16; `index` is mechanism * 4096 + netuid. Timelocked commits are
+ * by epoch: hotkey, block, commit, round. Salted ones: hash, block, first and last reveal block.
  */
 
 import { blake2, identity, type StorageItem, stored, twox } from "./description.ts";
@@ -79,7 +78,7 @@ const parameters: readonly StorageItem[] = [
 
 const epochsAndPools: readonly StorageItem[] = [
   stored("BlocksSinceLastStep", [netuid], "u64"),
-  stored("LastMechansimStepBlock", [netuid], "u64"), // spelled like this in the runtime
+  stored("LastMechansimStepBlock", [netuid], "u64"), // [sic]
   stored("FirstEmissionBlockNumber", [netuid], "u64", "none"),
   stored("PendingServerEmission", [netuid], "u64"),
   stored("PendingValidatorEmission", [netuid], "u64"),
@@ -119,12 +118,12 @@ const neurons: readonly StorageItem[] = [
 const weights: readonly StorageItem[] = [
   stored("Weights", [index, uid], "Vec<(u16, u16)>"), // target uid, value
   stored("Bonds", [index, uid], "Vec<(u16, u16)>"),
-  stored("WeightCommits", [twox("u16"), twox("AccountId")], "Vec<(H256, u64, u64, u64)>", "none"), // hash, block, first and last reveal block
-  stored("TimelockedWeightCommits", [twox("u16"), twox("u64")], "Vec<(AccountId, u64, Vec<u8>, u64)>"), // by epoch: who, block, commit, round
+  stored("WeightCommits", [twox("u16"), twox("AccountId")], "Vec<(H256, u64, u64, u64)>", "none"),
+  stored("TimelockedWeightCommits", [twox("u16"), twox("u64")], "Vec<(AccountId, u64, Vec<u8>, u64)>"),
 ];
 
 const accounts: readonly StorageItem[] = [
-  stored("Owner", [blake2("AccountId")], "AccountId"), // coldkey of a hotkey
+  stored("Owner", [blake2("AccountId")], "AccountId"), // of a hotkey
   stored("OwnedHotkeys", [blake2("AccountId")], "Vec<AccountId>"),
   stored("StakingHotkeys", [blake2("AccountId")], "Vec<AccountId>"),
   stored("Delegates", [blake2("AccountId")], "u16", "0x142e"),

@@ -1,8 +1,6 @@
 /**
- * Subtensor's own types: those of its storage and of its runtime APIs' answers.
- *
- * Field order is the encoding. Amounts, blocks and counts of the answers are compact integers, names are lists of
- * compact bytes, as in the runtime.
+ * Subtensor's own types; field order is the encoding. In answers, amounts, blocks and counts are compact, names are
+ * lists of compact bytes.
  */
 
 import type { NamedTypes } from "./type_language.ts";
@@ -107,7 +105,7 @@ const columnFields = {
   total_stake: "Vec<Compact<u64>>",
 } as const;
 
-/** After `netuid`, the first field. `get_selective_metagraph` counts fields from 0 with `netuid` as 0. */
+/** `get_selective_metagraph` counts from `netuid`, 0. */
 const metagraphFields = {
   name: "Vec<Compact<u8>>",
   symbol: "Vec<Compact<u8>>",

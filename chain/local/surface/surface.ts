@@ -1,7 +1,4 @@
-/**
- * The whole surface of one runtime version: `legacy` is spec 393, where an epoch is due by arithmetic; `stateful` is
- * spec 423 and later, where it is stored.
- */
+/** The surface of one runtime: epochs are arithmetic in `legacy` (spec 393) and stored in `stateful` (from 423). */
 
 import { blake2b } from "@noble/hashes/blake2.js";
 import { commitments, commitmentTypes } from "./commitments_pallet.ts";
@@ -18,10 +15,10 @@ import { type Variant, variant } from "./type_language.ts";
 export interface SurfaceOptions {
   readonly epochs: "legacy" | "stateful";
   readonly blockMs: number;
-  readonly specVersion?: number; // 393 or 425 by `epochs`
+  readonly specVersion?: number; // default 393 or 425
 }
 
-/** Their order in an extrinsic and in its signed bytes. */
+/** In the order of the signed bytes. */
 const extensions: readonly SignedExtension[] = [
   { name: "CheckNonZeroSender", carried: "()", implied: "()" },
   { name: "CheckSpecVersion", carried: "()", implied: "u32" },
@@ -84,12 +81,12 @@ export function runtimeVersion(specVersion: number): RuntimeVersion {
   };
 }
 
-/** Clients know a runtime API by the first 8 bytes of its name's hash. */
+/** Clients know a runtime API by this hash. */
 function apiId(api: RuntimeApi): Uint8Array {
   return blake2b(new TextEncoder().encode(api.name), { dkLen: 8 });
 }
 
-/** The subnet pallet: the calls that a node or its owner sends, and their events. Indices are the chain's. */
+/** Indices are the chain's. */
 const weights = "uids: Vec<u16>, values: Vec<u16>, salt: Vec<u16>, version_key: u64";
 const timelock = "commit: Vec<u8>, reveal_round: u64, commit_reveal_version: u16";
 const staked = "hotkey: AccountId, netuid: u16";

@@ -1,20 +1,15 @@
-/**
- * The pallets under the subnet pallet: blocks and accounts, the clock, balances, fees, the drand beacon, encrypted
- * extrinsics.
- */
-
 import { blake2, call, type Pallet, stored, twox } from "./description.ts";
 
 export interface SystemNumbers {
   readonly blockMs: number;
-  readonly version: unknown; // a RuntimeVersion, see scale.ts
+  readonly version: unknown; // a RuntimeVersion
 }
 
 export function systemPallets(numbers: SystemNumbers): readonly Pallet[] {
   return [system(numbers), timestamp(numbers), aura(numbers), balances, transactionPayment];
 }
 
-/** All zeros except the highest bit of the flags, which marks the current layout. */
+/** The flags' highest bit marks the current layout. */
 const newAccount = `0x${"00".repeat(55)}80` as const;
 
 function system({ version }: SystemNumbers): Pallet {
@@ -71,7 +66,7 @@ function timestamp({ blockMs }: SystemNumbers): Pallet {
     storage: [stored("Now", [], "u64"), stored("DidUpdate", [], "bool")],
     events: {},
     errors: [],
-    // clients use twice this as the block time
+    // clients take twice this as the block time
     constants: [{ name: "MinimumPeriod", type: "u64", value: BigInt(Math.ceil(blockMs / 2)) }],
   };
 }
@@ -141,7 +136,7 @@ const transactionPayment: Pallet = {
   constants: [{ name: "OperationalFeeMultiplier", type: "u8", value: 5 }],
 };
 
-/** The public network's key, period of 3 s, genesis, hashes and names, which a chain without its own beacon uses. */
+/** Quicknet's key, period, genesis, hashes and names. */
 const quicknet = `0x${
   [
     "810183cf0f2896adee7eb8b5f01fcad3912212c437e0073e911fb90022d3e760183c8c4b450b6a0a6c3ac6a5776a2d10",
@@ -152,7 +147,6 @@ const quicknet = `0x${
   ].join("")
 }` as const;
 
-/** Timelocked commits are sealed to its rounds. */
 export const drand: Pallet = {
   name: "Drand",
   index: 26,
@@ -160,7 +154,7 @@ export const drand: Pallet = {
   calls: [],
   storage: [
     stored("BeaconConfig", [], "BeaconConfiguration", quicknet),
-    stored("Pulses", [blake2("u64")], "Pulse", "none"), // by round
+    stored("Pulses", [blake2("u64")], "Pulse", "none"),
     stored("LastStoredRound", [], "u64"),
     stored("OldestStoredRound", [], "u64"),
   ],
@@ -169,8 +163,8 @@ export const drand: Pallet = {
   constants: [],
 };
 
-/** The pallet of encrypted extrinsics (MEV Shield), through which Bittensor's SDK 11 registers and stakes. */
-const key = "Vec<u8>"; // of ML-KEM-768, 1184 bytes
+/** MEV Shield, used by Bittensor's SDK 11. */
+const key = "Vec<u8>"; // ML-KEM-768, 1184 bytes
 
 export const mevShield: Pallet = {
   name: "MevShield",
@@ -179,8 +173,8 @@ export const mevShield: Pallet = {
   calls: [call(1, "submit_encrypted", "ciphertext: Vec<u8>")],
   storage: [
     stored("CurrentKey", [], key, "none"),
-    stored("PendingKey", [], key, "none"), // of the next block's author
-    stored("NextKey", [], key, "none"), // of the author after that: the one to encrypt with
+    stored("PendingKey", [], key, "none"), // the next block's author
+    stored("NextKey", [], key, "none"), // the author after that: encrypt with it
     stored("PendingKeyExpiresAt", [], "u32", "none"),
     stored("NextKeyExpiresAt", [], "u32", "none"),
   ],

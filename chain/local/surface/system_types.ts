@@ -1,8 +1,8 @@
-/** Types that every Substrate runtime has, under the paths that clients recognise. */
+/** Every Substrate runtime's types; clients recognise the paths. */
 
 import { type NamedTypes, plainVariants, type Variant, variant } from "./type_language.ts";
 
-/** `Mortal1` to `Mortal255` carry the second byte of an era. */
+/** The variant is the era's first byte, its value the second. */
 function eraVariants(): Readonly<Record<string, Variant>> {
   const mortal = Array.from({ length: 255 }, (_, i) => [`Mortal${i + 1}`, variant(i + 1, "u8")] as const);
   return { Immortal: variant(0), ...Object.fromEntries(mortal) };

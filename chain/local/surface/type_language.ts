@@ -1,10 +1,7 @@
 /**
- * The types of the runtime surface as text, in the notation of the runtime's own source: "Vec<(AccountId, u64)>".
+ * Types as text, as in the runtime's source. All texts are ours, so a parse error is our bug.
  *
- * Owns: the grammar, the shape of a parsed type and the declarations of named types. Out of scope: bytes (scale.ts) and
- * metadata (type_table.ts). All texts are ours, so a parse error is our bug.
- *
- *     type    = name | "Compact<" type ">" | "Vec<" type ">" | "Option<" type ">" | "(" types ")" | "[" type "; " length "]"
+ *   type = name | "Compact<" type ">" | "Vec<" type ">" | "Option<" type ">" | "(" types ")" | "[" type "; " length "]"
  */
 
 import { assert, present } from "../../../core/assert.ts";
@@ -34,21 +31,21 @@ export type TypeNode =
   | { readonly kind: "tuple"; readonly items: readonly TypeNode[] }
   | { readonly kind: "named"; readonly name: string };
 
-/** A type with a path in the runtime's source, by which clients recognise some types. */
+/** Clients recognise some types by their path. */
 export type NamedType =
   & {
-    readonly path: string; // "sp_core::crypto::AccountId32"
-    readonly parameters?: Readonly<Record<string, string>>; // generic parameters, if a client reads them
+    readonly path: string; // such as "sp_core::crypto::AccountId32"
+    readonly parameters?: Readonly<Record<string, string>>;
   }
   & (
-    | { readonly wraps: string } // one field without a name
+    | { readonly wraps: string } // one unnamed field
     | { readonly fields: Readonly<Record<string, string>> } // snake case, in order
     | { readonly variants: Readonly<Record<string, Variant>> }
   );
 
 export interface Variant {
   readonly index: number;
-  readonly doc?: string; // travels in metadata; clients show an error's to people
+  readonly doc?: string; // in metadata; clients show that of errors
   readonly fields: readonly VariantField[];
 }
 
@@ -73,7 +70,6 @@ export function parseType(text: string): TypeNode {
   return node;
 }
 
-/** A variant without fields, or with fields that have no names, which is how most events are declared. */
 export function variant(index: number, ...types: string[]): Variant {
   return { index, fields: types.map((type) => ({ name: null, type })) };
 }

@@ -1,16 +1,11 @@
-/**
- * The type table in metadata: every type once, with a number for references.
- *
- * Owns: numbering and the bytes of each entry. Out of scope: the use of the types (metadata.ts). A named type may
- * contain itself through others, so it gets its number before its parts are visited.
- */
+/** Metadata's type table. A named type may contain itself, so it gets its number before its parts are visited. */
 
 import { assert } from "../../../core/assert.ts";
 import type { ScaleWriter } from "./scale_bytes.ts";
 import { type NamedType, type NamedTypes, parseType, type Primitive, type TypeNode } from "./type_language.ts";
 import type { VariantField } from "./type_language.ts";
 
-/** Tags of the metadata format's own enums. */
+/** The metadata format's tags. */
 const shapes = { composite: 0, variant: 1, sequence: 2, array: 3, tuple: 4, primitive: 5, compact: 6 } as const;
 const primitiveTags: Readonly<Record<Primitive, number>> = {
   bool: 0,
@@ -41,7 +36,7 @@ interface Entry {
 export class TypeTable {
   readonly #named: NamedTypes;
   readonly #ids = new Map<string, number>();
-  readonly #entries: (Entry | null)[] = []; // null while its parts are being numbered
+  readonly #entries: (Entry | null)[] = []; // null while its parts are numbered
 
   constructor(named: NamedTypes) {
     this.#named = named;
@@ -51,7 +46,7 @@ export class TypeTable {
     return this.#idOf(parseType(type));
   }
 
-  /** An entry of the metadata itself that is not in the language: clients find other types through its parameters. */
+  /** Not in the language; its parameters lead clients to other types. */
   idOfExtrinsic(parameters: readonly TypeParameter[]): number {
     const body = this.id("Vec<u8>");
     for (const { type } of parameters) this.id(type);
@@ -66,7 +61,7 @@ export class TypeTable {
     }));
   }
 
-  /** Call last: types numbered later are missing from it. */
+  /** Call last: types numbered later are missing. */
   write(writer: ScaleWriter): void {
     writer.compact(this.#entries.length);
     this.#entries.forEach((entry, id) => {
@@ -82,7 +77,7 @@ export class TypeTable {
         writer.compact(this.id(type));
       }
       entry.writeShape(writer);
-      writer.compact(0); // documentation
+      writer.compact(0);
     });
   }
 
@@ -228,7 +223,6 @@ function writeField(writer: ScaleWriter, { name, type, id }: NumberedField): voi
   writer.compact(0);
 }
 
-/** The text of a parsed type, to refer to it by name. */
 function textOf(node: TypeNode): string {
   switch (node.kind) {
     case "primitive":

@@ -1,8 +1,6 @@
 /**
- * xxHash64 of short inputs, and the two hashes in Subtensor storage keys: twox128 and twox64.
- *
- * Written from the algorithm's specification, in bigints: 1.3 us for a pallet's name. Packages are asynchronous, and the client's
- * own would make the same mistake at both ends.
+ * xxHash64 of short inputs, and the storage keys' twox128 and twox64. Packages are asynchronous, and the client's own
+ * would hide a shared mistake.
  */
 
 const primes = [

@@ -1,9 +1,7 @@
 /**
- * Keeps one session with one of several nodes alive, reconnecting with jittered back-off. There is one socket at a
- * time, owned only here.
- *
- * Invariants: nodes of a chain other than the first are skipped; heads increase, except after an absurd one; `run`
- * settles within its patience; after `close` nothing is left open.
+ * Keeps one session with one of several nodes alive, with jittered back-off. Nodes of another chain than the first's
+ * are skipped; heads increase, except after an absurd one; `run` settles within its patience; after `close` nothing is
+ * left open.
  */
 
 import { ChainError, type Head } from "../../chain.ts";
@@ -21,26 +19,26 @@ export interface ConnectionOptions {
   readonly socketOptions?: SessionOptions["socketOptions"];
   readonly headSilenceMs: number;
   readonly keepaliveMs: number;
-  readonly patienceMs: number; // how long `run` waits for a node to come back
+  readonly patienceMs: number;
 }
 
-const attemptsMax = 3; // per piece of work
-const lagBlocksMax = 100; // 20 minutes: how far a node may be behind another of the same chain
+const attemptsMax = 3;
+const lagBlocksMax = 100; // 20 minutes behind others
 
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #listeners = new Set<(head: Head) => void>();
   readonly #outageListeners = new Set<(problem: string | null) => void>();
-  #isOut = false; // as reported to listeners
+  #isOut = false;
   #session: Session | null = null;
   #waiting: PromiseWithResolvers<Session> = unheard();
   #known: { genesisHash: string; runtime: Runtime } | null = null;
-  #next = 0; // index of the node to try next
+  #next = 0;
   #failures = 0;
   #lastHead = -1;
   #closed: ChainError | null = null;
   #cancelRetry: Cancel = () => {};
-  readonly #closing = new Set<Promise<unknown>>(); // sockets not fully closed yet
+  readonly #closing = new Set<Promise<unknown>>();
   readonly #endWaits = new Set<() => void>();
   #dialling: Promise<void> = Promise.resolve();
 
@@ -48,7 +46,7 @@ export class Connection {
     this.#options = options;
   }
 
-  /** Tries each node once. Rejects if none answers, with the reason of each. */
+  /** Rejects with each node's reason if none answers. */
   static async open(options: ConnectionOptions): Promise<Connection> {
     const connection = new Connection(options);
     const problems: string[] = [];
@@ -80,16 +78,13 @@ export class Connection {
     return () => this.#listeners.delete(listener);
   }
 
-  /**
-   * Once per outage, and with null when a node is reachable again. A node that is back at the first attempt does not
-   * count as an outage.
-   */
+  /** Null: reachable again. A node that is back at the first attempt is not an outage. */
   onOutage(listener: (problem: string | null) => void): () => void {
     this.#outageListeners.add(listener);
     return () => this.#outageListeners.delete(listener);
   }
 
-  /** Resolves with the next new block, or when this client is closed. After `stop` it never resolves. */
+  /** Also resolves on close, but never after `stop`. */
   nextHead(): { readonly seen: Promise<void>; readonly stop: () => void } {
     const { promise, resolve } = Promise.withResolvers<void>();
     const listener = () => {
@@ -112,7 +107,7 @@ export class Connection {
     return this.#closed !== null;
   }
 
-  /** Does idempotent work such as reading: repeats it if the node is lost or the runtime changes in the meantime. */
+  /** `work` must be idempotent: it is repeated if the node is lost or upgrades. */
   async run<T>(work: (session: Session) => Promise<T>): Promise<T> {
     for (let attempt = 1;; attempt++) {
       const session = await this.ready();
@@ -133,7 +128,7 @@ export class Connection {
     }
   }
 
-  /** The current session, or the next one; rejects if there is none within `patienceMs`. */
+  /** Rejects after `patienceMs`. */
   ready(): Promise<Session> {
     if (this.#closed !== null) return Promise.reject(this.#closed);
     if (this.#session !== null) return Promise.resolve(this.#session);
@@ -146,7 +141,7 @@ export class Connection {
     });
   }
 
-  /** Ends current work with a `ChainError` "closed". */
+  /** Running work rejects with "closed". */
   async close(): Promise<void> {
     if (this.#closed !== null) return;
     this.#closed = new ChainError("closed", "Cannot query the chain as this client is closed");
@@ -174,7 +169,7 @@ export class Connection {
       url,
       known: this.#known,
       onHead: (head) => {
-        if (isAdopted) this.#tell(head); // heads during the handshake are reported below
+        if (isAdopted) this.#tell(head); // reported below
       },
     });
     const other = this.#known !== null && this.#known.genesisHash !== session.genesisHash;
@@ -188,7 +183,7 @@ export class Connection {
     this.#session = session;
     this.#waiting.resolve(session);
     this.#tellOutage(null);
-    // An absurd block number from the last node must not suppress this one's heads.
+    // The last node's absurd block number must not suppress this one's heads.
     if (session.head.number < this.#lastHead - lagBlocksMax) this.#lastHead = -1;
     this.#tell({ block: session.head.number, seenMs: session.seenMs });
     const closing: Promise<unknown> = session.socket.closed.then(() => this.#closing.delete(closing));
@@ -223,7 +218,6 @@ export class Connection {
     });
   }
 
-  /** Waits as long as a node that answers "too many requests" may require, or until this client is closed. */
   rest(): Promise<void> {
     const { timers, dice, isPublic } = this.#options;
     const delayMs = reconnectDelayMs({ failures: 1, isPublic, isRateLimited: true, dice: dice() });
@@ -258,7 +252,6 @@ function isGarbage(error: unknown): boolean {
   return !(error instanceof ChainError) || error.code === "badAnswer";
 }
 
-/** A promise whose rejection may be ignored if nothing awaits it. */
 function unheard(): PromiseWithResolvers<Session> {
   const waiting = Promise.withResolvers<Session>();
   waiting.promise.catch(() => {/* those who wait have their own copy */});

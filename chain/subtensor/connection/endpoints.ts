@@ -1,15 +1,12 @@
-/**
- * The endpoints of a Subtensor chain: presets with fallbacks, or custom addresses, in the order in which they are
- * tried. Public endpoints serve about one request per second and address; your own node is better.
- */
+/** Endpoints, in the order in which they are tried. Public ones serve about one request per second and address. */
 
 import { ChainError } from "../../chain.ts";
 
 export interface Endpoints {
-  readonly urls: readonly string[]; // tried in this order, cyclically
-  /** Nodes that keep every block's state, for reads that a pruned node can no longer answer. */
+  readonly urls: readonly string[];
+  /** Nodes that keep every block's state. */
   readonly archiveUrls: readonly string[];
-  readonly isPublic: boolean; // a chain with known rules, against which an endpoint's claims are checked
+  readonly isPublic: boolean; // endpoints' claims are checked
 }
 
 const archive = ["wss://archive.chain.opentensor.ai:443", "wss://archive.sub.latent.to:443"];
@@ -29,7 +26,7 @@ export const endpointPresets: Readonly<Record<string, Endpoints>> = {
   local: { urls: ["ws://127.0.0.1:9944"], archiveUrls: [], isPublic: false },
 };
 
-/** One or more of preset names and ws:// or wss:// addresses, separated by commas, tried in this order. */
+/** Preset names or ws(s):// addresses, separated by commas. */
 export function parseEndpoints(text: string): Endpoints {
   const parts = text.split(",").map((part) => part.trim()).filter((part) => part !== "").map(endpointsOf);
   const known = parts.filter((part) => part !== null);

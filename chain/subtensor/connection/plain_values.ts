@@ -1,15 +1,9 @@
-/**
- * Schemas of the values that the registry returns as plain JSON.
- *
- * Owns: the form of integers, accounts and bytes. polkadot-js writes an integer above 2^53 as big-endian 0x text, and a
- * smaller one as a number. Out of scope: structures of them.
- */
+/** The registry's plain JSON. polkadot-js writes integers above 2^53 as big-endian 0x text. */
 
 import { compactToU8a, hexToU8a, u8aConcat, u8aToHex } from "@polkadot/util";
 import * as v from "valibot";
 import { blake2b } from "@noble/hashes/blake2.js";
 
-/** A block's header in its JSON-RPC form, and its hash. */
 export const hexSchema = v.pipe(v.string(), v.regex(/^0x([0-9a-f]{2})*$/i));
 export const hashSchema = v.pipe(v.string(), v.regex(/^0x[0-9a-f]{64}$/i));
 
@@ -23,10 +17,9 @@ const headerSchema = v.object({
 
 export interface BlockRef {
   readonly number: number;
-  readonly hash: string; // 0x…
+  readonly hash: string;
 }
 
-/** Throws a `ValiError` if `json` is not a header. */
 export function parseHeader(json: unknown): BlockRef {
   const header = v.parse(headerSchema, json);
   const number = Number.parseInt(header.number, 16);
@@ -56,5 +49,5 @@ export const address = v.pipe(v.string(), v.regex(/^[1-9A-HJ-NP-Za-km-z]{46,50}$
 
 export const bytes = v.pipe(hexSchema, v.transform((text) => hexToU8a(text)));
 
-/** The value of an unset account: 32 zero bytes. */
+/** An unset account: 32 zero bytes. */
 export const zeroAddress = "5C4hrfjw9DjXZTzV3MwzrrAr9P1MJhSrvWGWqi1eSuyUpnhM";

@@ -1,9 +1,7 @@
 /**
- * JSON-RPC 2.0 over one WebSocket: calls with a deadline, and subscriptions.
- *
- * Every call settles; a socket that misses a deadline for an answer, or sends invalid JSON-RPC, is cut and never used
- * again; after `terminate` no timer and no socket is left. It uses `ws`, because closing the runtime's own client
- * waits forever for the close frame of a peer that has gone (measured).
+ * JSON-RPC 2.0 over one WebSocket. Every call settles. A socket that misses a deadline or sends invalid JSON-RPC is
+ * never used again. It is `ws`'s, because closing the runtime's own waits forever for a dead peer's close frame
+ * (measured).
  */
 
 import * as v from "valibot";
@@ -25,7 +23,7 @@ export interface RpcSocketOptions {
   readonly url: string;
   readonly timers: Timers;
   readonly callDeadlineMs: number;
-  /** Of `ws`, for an address, such as the way through a proxy. */
+  /** Such as a proxy. */
   readonly socketOptions?: ((url: string) => Readonly<Record<string, unknown>>) | undefined;
 }
 
@@ -38,7 +36,7 @@ interface Pending {
 }
 
 const answerBytesMax = 64 * 1024 * 1024; // metadata is 0.6 MB as hex, a metagraph 0.2 MB
-const earlyMax = 64; // notifications that arrived before the answer naming their subscription
+const earlyMax = 64; // notifications before their subscription's answer
 
 const errorSchema = v.object({ code: v.number(), message: v.string(), data: v.optional(v.unknown()) });
 const messageSchema = v.union([
@@ -52,7 +50,7 @@ const messageSchema = v.union([
 
 export class RpcSocket {
   readonly url: string;
-  /** Resolves with the reason when the socket is fully closed, some time after `onBroken` was called. */
+  /** Some time after `onBroken`. */
   readonly closed: Promise<ChainError>;
   readonly #socket: Socket;
   readonly #timers: Timers;
@@ -87,7 +85,6 @@ export class RpcSocket {
     });
   }
 
-  /** Rejects with a `ChainError` if the connection is not open within the deadline. */
   static async open(options: RpcSocketOptions): Promise<RpcSocket> {
     const rpc = new RpcSocket(options);
     const opened = new Promise<true>((resolve) => rpc.#socket.on("open", () => resolve(true)));
@@ -107,26 +104,24 @@ export class RpcSocket {
     else listener(this.#reason);
   }
 
-  /** Rejects with an `RpcError` if the node refuses and with a `ChainError` if it cannot be queried. */
+  /** `RpcError`: refused by the node. `ChainError`: cannot be queried. */
   call(method: string, params: readonly unknown[]): Promise<unknown> {
     return this.#request({ method, params }, () => {});
   }
 
-  /** Until the returned function is called or the socket is closed. */
   async subscribe(
     options: { method: string; unsubscribe: string; params: readonly unknown[] },
     listener: Listener,
   ): Promise<() => void> {
     const { method, unsubscribe, params } = options;
-    // Registered in the same turn as the answer, because the first notification may arrive in the same read of the socket.
+    // In the answer's turn: the first notification may be in the same read.
     const id = await this.#request({ method, params }, (result) => this.#listen(String(result), listener));
     return () => {
       if (!this.#listeners.delete(String(id)) || !this.isOpen) return;
-      this.call(unsubscribe, [id]).catch(() => {/* the subscription ends with the socket if not by this call */});
+      this.call(unsubscribe, [id]).catch(() => {/* ends with the socket */});
     };
   }
 
-  /** Pending calls reject with `reason`. */
   terminate(reason: ChainError): void {
     this.#fail(reason);
   }
@@ -204,7 +199,7 @@ function parseMessage(text: string): v.InferOutput<typeof messageSchema> | null 
     const parsed = v.safeParse(messageSchema, JSON.parse(text));
     return parsed.success ? parsed.output : null;
   } catch {
-    return null; // not JSON
+    return null;
   }
 }
 

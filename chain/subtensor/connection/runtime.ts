@@ -1,10 +1,6 @@
 /**
- * One version of the chain's runtime, read from its metadata: how its storage, calls, runtime APIs and errors are
- * encoded.
- *
- * Values are returned as plain JSON (integers above 2^53 as 0x text, accounts as ss58), to be checked by the reader's
- * schema. A runtime's features are read from its metadata, not from tables of versions. The registry knows only its
- * own signed extensions; unknown ones have neither extra nor implicit data.
+ * One version of the chain's runtime, by its metadata. Values are plain JSON (integers above 2^53 as 0x text, accounts
+ * as ss58). Signed extensions that the registry does not know have neither extra nor implicit data.
  */
 
 import { expandMetadata, Metadata, TypeRegistry, unwrapStorageType } from "@polkadot/types";
@@ -19,7 +15,7 @@ export interface RuntimeVersion {
 
 export interface StorageItem {
   key(args: readonly unknown[]): string;
-  /** `null`: nothing is stored, so the runtime's default applies. */
+  /** Null: the default applies. */
   decode(hex: string | null): unknown;
 }
 
@@ -29,19 +25,19 @@ export interface RuntimeApi {
 }
 
 export interface ChainEvent {
-  readonly extrinsic: number | null; // index in its block; null: not from an extrinsic
+  readonly extrinsic: number | null;
   readonly pallet: string;
   readonly name: string;
   readonly data: readonly unknown[];
 }
 
 export interface DispatchFailure {
-  readonly name: string; // "SettingWeightsTooFast", or the kind of a failure outside pallets, such as "BadOrigin"
+  readonly name: string; // such as "SettingWeightsTooFast", or "BadOrigin"
   readonly pallet: string | null;
-  readonly docs: string; // the runtime's own documentation
+  readonly docs: string; // from the runtime
 }
 
-/** The runtime has no such call, storage or API, so asking another node of the same chain is useless. */
+/** Other nodes of this chain cannot help. */
 export class UnsupportedRuntime extends ChainError {
   constructor(what: string, { specVersion }: RuntimeVersion) {
     super("badAnswer", `Cannot do this as the chain's runtime has no ${what}: its spec version is ${specVersion}`);
@@ -62,11 +58,11 @@ export class Runtime {
     this.#metadata = new Metadata(this.registry, u8aToHex(metadata));
     const properties = this.registry.createTypeUnsafe("ChainProperties", [{ ss58Format: addressPrefix }]);
     this.registry.setChainProperties(properties as ReturnType<TypeRegistry["getChainProperties"]>);
-    this.registry.setMetadata(this.#metadata, undefined, undefined, true); // true: no warning about unknown extensions
+    this.registry.setMetadata(this.#metadata, undefined, undefined, true); // no warning
     this.#surface = expandMetadata(this.registry, this.#metadata);
   }
 
-  /** Named as in the runtime's source; null if this runtime has none. */
+  /** Named as in the runtime's source; null: absent. */
   storageItem(pallet: string, name: string): StorageItem | null {
     const entry = this.#surface.query[stringCamelCase(pallet)]?.[stringCamelCase(name)];
     if (entry === undefined) return null;
@@ -77,7 +73,7 @@ export class Runtime {
       key: (args) => u8aToHex(compactStripLength(entry(...args))[1]),
       decode: (hex) => {
         if (hex === null) return fallback === null ? null : this.#decode(type, fallback);
-        // The stored bytes are the value itself; the presence of the key says whether there is one.
+        // The key's presence is the option.
         return this.#decode(meta.modifier.isOptional ? type.slice("Option<".length, -1) : type, hexToU8a(hex));
       },
     };
@@ -105,14 +101,12 @@ export class Runtime {
     return this.#surface.tx[pallet]?.[name] !== undefined;
   }
 
-  /** Throws if the arguments do not fit. */
   encodeCall(pallet: string, name: string, args: readonly unknown[]): Uint8Array {
     const call = this.#surface.tx[pallet]?.[name];
     if (call === undefined) throw new UnsupportedRuntime(`call ${pallet}.${name}`, this.version);
     return call(...args).toU8a();
   }
 
-  /** The call of an extrinsic, with its arguments as plain JSON. Throws if the bytes are from another runtime. */
   decodeExtrinsic(bytes: Uint8Array): { pallet: string; name: string; args: readonly unknown[] } {
     const { method } = this.registry.createType("Extrinsic", bytes);
     return { pallet: method.section, name: method.method, args: method.args.map((each) => each.toJSON()) };
@@ -129,12 +123,11 @@ export class Runtime {
       }));
   }
 
-  /** The content of `DispatchError`'s JSON, by name if the metadata has one. */
   dispatchFailure(json: unknown): DispatchFailure {
     if (typeof json !== "object" || json === null) return { name: String(json), pallet: null, docs: "" };
     const [kind, detail] = Object.entries(json)[0] ?? ["unknown", null];
     const { index, error } = (detail ?? {}) as { index?: unknown; error?: unknown };
-    if (typeof detail === "string") return { name: detail, pallet: null, docs: "" }; // as {token: "FundsUnavailable"}
+    if (typeof detail === "string") return { name: detail, pallet: null, docs: "" }; // {token: "FundsUnavailable"}
     if (kind !== "module" || typeof index !== "number" || typeof error !== "string") {
       return { name: kind.slice(0, 1).toUpperCase() + kind.slice(1), pallet: null, docs: "" };
     }
@@ -143,11 +136,10 @@ export class Runtime {
       const { name, section, docs } = this.registry.findMetaError(new Uint8Array([index, code]));
       return { name, pallet: section, docs: docs.join(" ") };
     } catch {
-      return { name: `Module(${index}, ${code})`, pallet: null, docs: "" }; // the metadata has no such error
+      return { name: `Module(${index}, ${code})`, pallet: null, docs: "" };
     }
   }
 
-  /** Throws a `ChainError` unless the bytes have the type. */
   #decode(type: string, bytes: Uint8Array): unknown {
     try {
       const value = this.registry.createTypeUnsafe(type, [bytes]);

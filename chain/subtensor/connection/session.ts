@@ -1,9 +1,6 @@
 /**
- * One connection to one node: its socket, its runtime, its newest block; handshake (genesis, version, metadata,
- * head), subscriptions (heads, runtime version), keepalive and watchdog.
- *
- * A session that has seen no new block for `headSilenceMs` ends itself, even if its socket seems alive; the runtime
- * in use is the one the node last announced, or soon will be.
+ * One connection to one node. Without a new block for `headSilenceMs` it ends itself, even if the socket seems alive.
+ * The runtime in use is the one that the node last announced, or soon will be.
  */
 
 import { compactStripLength, hexToU8a } from "@polkadot/util";
@@ -20,15 +17,15 @@ export interface SessionOptions {
   readonly timers: Timers;
   readonly callDeadlineMs: number;
   readonly socketOptions?: RpcSocketOptions["socketOptions"];
-  readonly headSilenceMs: number; // 75,000: slightly more than six blocks
+  readonly headSilenceMs: number; // six blocks of 12 s, and some
   readonly keepaliveMs: number;
-  /** From an earlier session: saves 0.6 MB if the node runs the same version of the same chain. */
+  /** Saves 0.6 MB if the node runs the same version of the same chain. */
   readonly known: { readonly genesisHash: string; readonly runtime: Runtime } | null;
   readonly onHead: (head: Head) => void;
 }
 
 const versionSchema = v.object({ specName: v.string(), specVersion: v.number(), transactionVersion: v.number() });
-const metadataVersion = "0x0f000000"; // 15, the first with runtime APIs; 16 adds nothing that is used here and parses slower
+const metadataVersion = "0x0f000000"; // 15, the first with runtime APIs; 16 parses slower
 
 export class Session {
   readonly socket: RpcSocket;
@@ -90,7 +87,7 @@ export class Session {
     return this.#seenMs;
   }
 
-  /** A block arrived after the handshake, so the node is in sync, not just running. */
+  /** In sync, not just running. */
   get hasNewHead(): boolean {
     return this.#hasNewHead;
   }
@@ -103,19 +100,19 @@ export class Session {
     return this.#upgrade;
   }
 
-  /** Reads the node's version, reloads the metadata if `isForced` or the version changed, and waits until it is in use. */
+  /** Reloads if `isForced` or a new version. */
   async refreshRuntime(options: { isForced: boolean }): Promise<void> {
     const version = v.parse(versionSchema, await this.socket.call("state_getRuntimeVersion", []));
     this.#followVersion(version, options);
     await this.#upgrade;
   }
 
-  /** The node's own newest block, for when its state at our head is gone. */
+  /** For when our head's state is gone there. */
   async freshHead(): Promise<BlockRef> {
     return parseHeader(await this.socket.call("chain_getHeader", []));
   }
 
-  /** One answer for all identical requests before the next block. */
+  /** Until the next block. */
   cached<T>(name: string, work: () => Promise<T>): Promise<T> {
     const found = this.#cache.get(name) as Promise<T> | undefined;
     if (found !== undefined) return found;
@@ -153,17 +150,17 @@ export class Session {
     const head = this.#parseHead(json);
     if (head === null) return;
     const isNewer = head.number > this.#head.number;
-    if (head.hash === this.#head.hash || head.number < this.#head.number) return; // a duplicate, or from an abandoned branch
+    if (head.hash === this.#head.hash || head.number < this.#head.number) return; // from an abandoned branch
     this.#head = head;
     this.#cache.clear();
-    if (!isNewer) return; // the same height on another branch
+    if (!isNewer) return; // another branch
     this.#seenMs = this.#options.timers.nowMs();
     this.#hasNewHead = true;
     this.#feedWatchdog();
     this.#options.onHead({ block: head.number, seenMs: this.#seenMs });
   }
 
-  /** Null: not a header, and the session is over. */
+  /** Null: invalid, so the session ends. */
   #parseHead(json: unknown): BlockRef | null {
     try {
       return parseHeader(json);
@@ -173,7 +170,7 @@ export class Session {
     }
   }
 
-  /** Runs upgrades one after another; work in progress keeps its runtime. */
+  /** One after another; work in progress keeps its runtime. */
   #followVersion(json: unknown, { isForced }: { isForced: boolean }): void {
     const previous = this.#upgrade;
     this.#upgrade = (async () => {
@@ -186,7 +183,7 @@ export class Session {
         this.#runtime = runtime;
         this.#cache.clear();
       } catch (error) {
-        this.socket.terminate(asChainError(error, this.url)); // without the new runtime nothing can be read or signed
+        this.socket.terminate(asChainError(error, this.url)); // nothing can be read without the new runtime
       }
     })();
   }
@@ -201,12 +198,12 @@ export class Session {
     });
   }
 
-  /** Keeps routers from dropping the connection, and detects within a deadline that the node no longer answers. */
+  /** For routers, and to detect a dead node. */
   #keepAlive(): void {
     const { timers, keepaliveMs } = this.#options;
     this.#cancelKeepalive = timers.after(keepaliveMs, () => {
       if (!this.socket.isOpen) return;
-      this.socket.call("chain_getHeader", []).catch(() => {/* a lost socket is reported through `closed` */});
+      this.socket.call("chain_getHeader", []).catch(() => {/* reported through `closed` */});
       this.#keepAlive();
     });
   }
@@ -219,17 +216,17 @@ async function loadRuntime(socket: RpcSocket, version: RuntimeVersion, known: Ru
   return new Runtime({ metadata: await loadMetadata(socket), version });
 }
 
-/** Otherwise the session fails: other metadata lacks the runtime APIs, and would stay in use until the next upgrade. */
+/** Other versions lack the runtime APIs, so they are refused. */
 async function loadMetadata(socket: RpcSocket): Promise<Uint8Array> {
   const answer = await socket.call("state_call", ["Metadata_metadata_at_version", metadataVersion]);
   const bytes = hexToU8a(v.parse(hexSchema, answer));
-  if (bytes[0] === 1) return compactStripLength(bytes.subarray(1))[1]; // Option<OpaqueMetadata>
+  if (bytes[0] === 1) return compactStripLength(bytes.subarray(1))[1];
   throw new ChainError("badAnswer", `Cannot use ${socket.url}: it does not offer metadata in version 15`);
 }
 
 export function asChainError(error: unknown, url: string): ChainError {
   if (error instanceof ChainError) return error;
-  if (error instanceof AssertionFailure) throw error; // ours, not the node's
+  if (error instanceof AssertionFailure) throw error;
   const detail = error instanceof Error ? error.message : String(error);
   return new ChainError("badAnswer", `Cannot use the answer of ${url}: ${detail.slice(0, 300)}`, { cause: error });
 }

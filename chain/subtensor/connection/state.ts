@@ -1,7 +1,4 @@
-/**
- * The chain's state at one block: many storage entries in one request, and runtime APIs. All reads of one `StateAt`
- * are of one block.
- */
+/** The chain's state at one block. */
 
 import { hexToU8a, stringToU8a, u8aConcat, u8aToHex } from "@polkadot/util";
 import { xxhashAsU8a } from "@polkadot/util-crypto";
@@ -13,13 +10,12 @@ import { isStateGone } from "./rpc_error.ts";
 import { type ChainEvent, type Runtime, UnsupportedRuntime } from "./runtime.ts";
 import type { Session } from "./session.ts";
 
-/** By the runtime's own names. */
 export interface StoredItem<T> {
   readonly pallet: string;
   readonly name: string;
   readonly keys: readonly unknown[];
   readonly schema: v.GenericSchema<unknown, T>;
-  /** For an entry that the metadata may not have yet: its manually built key, a u64 under Identity(u16). */
+  /** For entries missing in metadata: a u64 under Identity(u16). */
   readonly isRawWithoutMetadata: boolean;
 }
 
@@ -48,7 +44,6 @@ export function systemItem<T>(
   return { pallet: "System", name, keys, schema, isRawWithoutMetadata: false };
 }
 
-/** Read even if the metadata does not list it. */
 export function recentItem<T>(name: string, netuid: number, schema: v.GenericSchema<unknown, T>): StoredItem<T> {
   return { pallet: "SubtensorModule", name, keys: [netuid], schema, isRawWithoutMetadata: true };
 }
@@ -96,7 +91,7 @@ export class StateAt {
   }
 }
 
-/** Reads at the newest block. If a node has pruned it by now, reads at that node's newest block. */
+/** Falls back to a newer block if the node has pruned this one. */
 export async function readAtHead<T>(session: Session, work: (state: StateAt) => Promise<T>): Promise<T> {
   try {
     return await work(new StateAt(session, session.head));
@@ -106,7 +101,7 @@ export async function readAtHead<T>(session: Session, work: (state: StateAt) => 
   }
 }
 
-/** Reads at a given block; if the node no longer has it, from an archive node. */
+/** Falls back to an archive node. */
 export async function readAtBlock<T>(
   options: { connection: Connection; archive: () => Promise<Connection | null>; block: BlockRef },
   work: (state: StateAt) => Promise<T>,
@@ -123,14 +118,13 @@ export async function readAtBlock<T>(
   });
 }
 
-/** `what` names it for people. */
 export function needed<T>(value: T | undefined, what: string): T {
   if (value !== undefined) return value;
   throw new ChainError("badAnswer", `Cannot read the subnet as the chain's runtime has no ${what}`);
 }
 
 interface Address {
-  readonly key: string | null; // null: the runtime has no such entry
+  readonly key: string | null;
   readonly decode: (hex: string | null) => unknown;
 }
 

@@ -1,7 +1,4 @@
-/**
- * The chain client's clock and random numbers, injected so that tests control both. Nothing else under
- * chain/subtensor reads a clock, starts a timer or draws at random.
- */
+/** The chain client's time and randomness, injected by tests. */
 
 export type Cancel = () => void;
 
@@ -13,7 +10,7 @@ export interface Timers {
 /** In [0, 1). */
 export type Dice = () => number;
 
-/** Rejects with `late()` after `deadlineMs`. The promise itself continues, ignored. */
+/** The promise itself continues. */
 export function withDeadline<T>(
   promise: Promise<T>,
   options: { timers: Timers; deadlineMs: number; late: () => Error },
@@ -40,7 +37,7 @@ export class Deadline {
   }
 }
 
-/** The wait before the next connection: exponential, jittered, longer for a node that answers "too many requests". */
+/** Exponential and jittered. */
 const firstMs = 500;
 const mostMs = 60_000;
 const ownMostMs = 4_000;
@@ -53,10 +50,7 @@ interface Reconnect {
   readonly dice: number;
 }
 
-/**
- * `failures`: connections lost or refused since one lasted; `dice` in [0, 1). The result is in the upper half of the
- * range.
- */
+/** `failures`: connections since one lasted. Returns the range's upper half. */
 export function reconnectDelayMs({ failures, isPublic, isRateLimited, dice }: Reconnect): number {
   const doubled = Math.min(isPublic ? mostMs : ownMostMs, firstMs * 2 ** Math.max(0, failures - 1));
   const rangeMs = isRateLimited ? Math.max(rateLimitedMs, doubled) : doubled;

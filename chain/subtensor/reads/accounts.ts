@@ -1,7 +1,4 @@
-/**
- * What the chain stores about one account: nonce and free balance, its uid, its stake and its axon in a subnet. The
- * next nonce including the pool only the node knows (sender.ts).
- */
+/** What the chain stores about an account. Only nodes know its next nonce with the pool. */
 
 import * as v from "valibot";
 import type { Address } from "../../call.ts";
@@ -14,11 +11,10 @@ import { StateAt, subtensorItem, systemItem } from "../connection/state.ts";
 const accountSchema = v.object({ nonce: integer, data: v.object({ free: bigInteger }) });
 
 export interface Account {
-  readonly nonce: number; // from the state, without calls in the pool
+  readonly nonce: number; // without the pool
   readonly freeRao: bigint;
 }
 
-/** An account that was never paid reads as zero. */
 export async function readAccount(state: StateAt, account: Address): Promise<Account> {
   const { found } = await state.read({ found: systemItem("Account", [account], accountSchema) });
   return { nonce: found?.nonce ?? 0, freeRao: found?.data.free ?? 0n };
@@ -32,7 +28,7 @@ export async function readUid(state: StateAt, options: { netuid: number; hotkey:
   return uid ?? null;
 }
 
-/** The alpha staked to a hotkey after a block. Null: the node lacks the block, or no longer has its state. */
+/** Null: the node lacks block or state. */
 export async function readAlpha(
   session: Session,
   { hotkey, netuid, block: number }: { hotkey: Address; netuid: number; block: number },
@@ -61,7 +57,7 @@ export async function readAxon(
   return axon ?? null;
 }
 
-/** The block at which this hotkey last set or committed weights. Null: not registered. */
+/** Null: not registered. */
 export async function readLastUpdate(
   state: StateAt,
   options: { netuid: number; index: number; hotkey: Address },

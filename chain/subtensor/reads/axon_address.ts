@@ -1,13 +1,9 @@
-/**
- * A miner's address on the chain: text and number, and which addresses the chain accepts. IPv6 addresses are written
- * in their short form.
- */
+/** Miners' addresses as the chain accepts them. */
 
 import * as v from "valibot";
 import type { AxonAddress } from "../../call.ts";
 import { bigInteger, integer } from "../connection/plain_values.ts";
 
-/** From the runtime's AxonInfo. */
 export const axonSchema = v.object({
   block: integer,
   version: integer,
@@ -26,13 +22,12 @@ export function axonFrom(stored: StoredAxon): AxonAddress | null {
   return { ip: stored.ipType === 6 ? ipv6Text(stored.ip) : ipv4Text(stored.ip), port, protocol, version };
 }
 
-/** Null: no address. */
 export function parseIp(text: string): { value: bigint; ipType: 4 | 6 } | null {
   const value = text.includes(":") ? parseIpv6(text) : parseIpv4(text);
   return value === null ? null : { value, ipType: text.includes(":") ? 6 : 4 };
 }
 
-/** The pool's name for why `serve_axon` would be refused, or null. */
+/** The pool's name. */
 export function axonProblem({ ip, port }: AxonAddress): "InvalidIpAddress" | "InvalidPort" | null {
   const parsed = parseIp(ip);
   if (parsed === null || parsed.value === 0n) return "InvalidIpAddress";
@@ -49,7 +44,7 @@ function parseIpv4(text: string): bigint | null {
   return isPlain ? parts.reduce((sum, part) => sum * 256n + BigInt(part), 0n) : null;
 }
 
-/** The URL parser accepts all spellings and returns the short one. */
+/** The URL parser returns the short spelling. */
 function parseIpv6(text: string): bigint | null {
   if (!URL.canParse(`http://[${text}]/`)) return null;
   const short = new URL(`http://[${text}]/`).hostname.slice(1, -1);

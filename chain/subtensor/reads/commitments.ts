@@ -1,7 +1,4 @@
-/**
- * What hotkeys published about themselves: read in one request, and written as the runtime's fields. Content is
- * untrusted: a field of an unknown kind is left out.
- */
+/** What hotkeys published. Untrusted: unknown kinds of fields are left out. */
 
 import { hexToU8a, u8aToHex } from "@polkadot/util";
 import * as v from "valibot";
@@ -52,7 +49,7 @@ function commitmentItem(
   };
 }
 
-/** polkadot-js returns `{raw5: "0x…"}`, or a bare name for a variant without content. */
+/** `{raw5: "0x…"}`, or a bare name without content. */
 function fieldOf(field: string | Readonly<Record<string, unknown>>): CommitmentField | null {
   const [name, value] = typeof field === "string" ? [field, null] : Object.entries(field)[0] ?? ["", null];
   const bytes = typeof value === "string" && /^0x([0-9a-f]{2})*$/i.test(value) ? hexToU8a(value) : new Uint8Array(0);

@@ -1,7 +1,4 @@
-/**
- * The metagraph, in one request. The selective form leaves out names, identities and commitments, which are most of
- * the bytes.
- */
+/** The metagraph without names, identities and commitments, which are most of it. */
 
 import * as v from "valibot";
 import { ChainError, type ChainFacts, type Metagraph, type Neuron } from "../../chain.ts";
@@ -12,7 +9,7 @@ import { type Beacon, quicknet } from "../../timelock/beacon.ts";
 
 const api = "SubnetInfoRuntimeApi";
 
-/** The runtime's numbers for the columns below. */
+/** the runtime's numbers */
 const columnIndexes = [7, 52, 53, 55, 56, 57, 59, 60, 61, 62, 66, 69];
 
 const metagraphSchema = v.object({
@@ -63,7 +60,6 @@ function neuronAt(columns: Columns, uid: number): Neuron {
   };
 }
 
-/** The constants of a chain: its genesis, and the drand beacon whose pulses it uses. */
 const beaconSchema = v.object({
   publicKey: v.pipe(bytes, v.length(96, "a beacon's public key has 96 bytes")),
   period: v.pipe(integer, v.minValue(1)), // s

@@ -1,14 +1,11 @@
-/**
- * A subnet's parameters, in one request for storage, with their equivalents in older or newer runtimes. It adds no
- * defaults, except where an entry's absence implies the value.
- */
+/** A subnet's parameters in any version of the runtime. Defaults only where an entry's absence implies them. */
 
 import * as v from "valibot";
 import type { EpochState, SubnetParameters } from "../../chain.ts";
 import { address, bigInteger, integer, zeroAddress } from "../connection/plain_values.ts";
 import { needed, recentItem, type StateAt, subtensorItem } from "../connection/state.ts";
 
-const oldestCommitRevealVersion = 1; // before the version was stored
+const oldestCommitRevealVersion = 1; // from before the version was stored
 
 export async function readParameters(state: StateAt, netuid: number): Promise<SubnetParameters> {
   const found = await state.read(entries(netuid));
@@ -42,7 +39,7 @@ export async function readParameters(state: StateAt, netuid: number): Promise<Su
   };
 }
 
-/** A runtime without the entry has no such state: every subnet is started. */
+/** A missing entry means started. */
 export async function readIsStarted(state: StateAt, netuid: number): Promise<boolean> {
   const { found } = await state.read({ found: subtensorItem("SubtokenEnabled", [netuid], v.boolean()) });
   return found ?? true;
@@ -77,14 +74,13 @@ function entries(netuid: number) {
 const accountOrNull = (found: string | undefined): string | null =>
   found === undefined || found === zeroAddress ? null : found;
 
-/** Aura's slot is the block time; if it is missing, a block takes twice the minimum time between two timestamps. */
+/** Aura's slot, otherwise twice the minimum between two timestamps. */
 function blockMs(state: StateAt): number {
   const slot = v.safeParse(integer, state.runtime.constant("Aura", "SlotDuration"));
   if (slot.success && slot.output > 0) return slot.output;
   return 2 * v.parse(integer, state.runtime.constant("Timestamp", "MinimumPeriod"));
 }
 
-/** For either of the runtime's formulas. */
 export async function readEpochState(state: StateAt, netuid: number): Promise<EpochState> {
   const found = await state.read({
     tempo: subtensorItem("Tempo", [netuid], integer),

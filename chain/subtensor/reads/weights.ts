@@ -1,4 +1,4 @@
-/** Weights on the chain: a validator's row, its unrevealed commits, and the blocks of its calls. */
+/** A validator's row, unrevealed commits and calls. */
 
 import * as v from "valibot";
 import type { Address } from "../../call.ts";
@@ -24,16 +24,13 @@ export async function readWeights(
   return (weights ?? []).map(([uid, value]) => ({ uid, value }));
 }
 
-/**
- * Salted commits. With fixed epoch dates: hash, block of the commit, first and last block in which it may be revealed.
- * With movable ones: hash, epoch, block of the commit, and a zero, which is not a last block.
- */
+/** Legacy: hash, block, first and last block of the reveal. Stateful: hash, epoch, block, 0. */
 const saltedSchema = v.nullable(v.array(v.tuple([hashSchema, integer, integer, integer])));
 
-/** Hotkey, block of the commit, ciphertext, drand round. */
+/** Hotkey, block, ciphertext, drand round. */
 const timelockedSchema = v.array(v.tuple([address, integer, hexSchema, bigInteger]));
 
-/** The form of older runtimes, which do not store the commit's block. */
+/** Older runtimes store no block. */
 const blocklessSchema = v.array(v.tuple([address, hexSchema, bigInteger]));
 
 /** Oldest first. */
@@ -47,7 +44,7 @@ export async function readPendingCommits(
     salted: subtensorItem("WeightCommits", [index, options.hotkey], saltedSchema),
     period: subtensorItem("RevealPeriodEpochs", [options.netuid], integer),
   });
-  // A commit is stored under its epoch until `period` epochs later. One more on either side, because an epoch may be due now.
+  // Commits stay under their epoch for `period` epochs; one more on either side, because an epoch may be due.
   const current = epochIndex(epochs);
   const batch: Record<string, StoredItem<readonly PendingCommit[]>> = {};
   for (let epoch = Math.max(0, current - period - 1); epoch <= current + 1; epoch++) {
@@ -75,7 +72,7 @@ function saltedCommits(
   });
 }
 
-/** The storage entry has changed its name and shape twice; a runtime has one of them. */
+/** Two names and shapes, by runtime. */
 function timelockedEntries(hotkey: Address, epochFirstBlock: number) {
   const withBlock = v.pipe(
     timelockedSchema,
@@ -94,9 +91,8 @@ function timelockedEntries(hotkey: Address, epochFirstBlock: number) {
   return { TimelockedWeightCommits: withBlock, CRV3WeightCommitsV2: withBlock, CRV3WeightCommits: blockless };
 }
 
-/** Read from the blocks and their events. */
 const blockSchema = v.object({ block: v.object({ extrinsics: v.array(hexSchema) }) });
-const callNames = /^(set|commit)\w*Weights$/i; // with a mechanism or without, hidden or not; never a reveal
+const callNames = /^(set|commit)\w*Weights$/i; // never a reveal
 
 export async function findWeightCalls(
   connection: Connection,
@@ -113,7 +109,7 @@ export async function findWeightCalls(
   });
 }
 
-/** Null if the node lacks the data, or no longer has it. */
+/** Null: the node lacks the data. */
 async function hasWeightCall(
   session: Session,
   block: number,
@@ -142,7 +138,7 @@ function isWeightCall(
   { hotkey, netuid, mechanism }: WeightCallSearch & { readonly netuid: number },
 ): boolean {
   const account = decodeAddress(hotkey)?.toHex();
-  // length | 0x84 | 0x00 account(32): only an extrinsic of this account is worth decoding
+  // length | 0x84 | 0x00 account(32)
   if (account === undefined || !new RegExp(`^0x.{2,8}?8400${account}`, "i").test(extrinsic)) return false;
   const call = runtime.decodeExtrinsic(hexToU8a(extrinsic));
   if (call.pallet !== "subtensorModule" || !callNames.test(call.name) || call.args[0] !== netuid) return false;

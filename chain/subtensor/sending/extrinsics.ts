@@ -1,8 +1,6 @@
 /**
- * A `ChainCall` as the runtime's call, signed for one nonce and a short era.
- *
- * A runtime without mechanisms gets the older form, as its metadata shows; the signed bytes follow the runtime's own
- * layout of extensions exactly, whether polkadot-js knows them or not.
+ * A `ChainCall` as the runtime's call, signed for one nonce and a short era. Without mechanisms it gets the older form.
+ * The signed bytes follow the runtime's extensions, even those unknown to polkadot-js.
  */
 
 import { u8aConcat, u8aToHex } from "@polkadot/util";
@@ -18,12 +16,11 @@ export interface SignedExtrinsic {
   readonly bytes: Uint8Array;
   readonly hash: string;
   readonly nonce: number;
-  readonly lastBlock: number; // it is invalid after this block
+  readonly lastBlock: number; // invalid afterwards
 }
 
 type Candidate = readonly [pallet: string, name: string, args: readonly unknown[]];
 
-/** SCALE bytes of the call, in the first form this runtime has. */
 export function encodeChainCall(runtime: Runtime, call: ChainCall): Uint8Array {
   const candidates = candidatesOf(call);
   const found = candidates.find(([pallet, name]) => runtime.hasCall(pallet, name));
@@ -52,20 +49,20 @@ export function signExtrinsic(
       addressRaw: signer.publicKey,
       publicKey: signer.publicKey,
       sign: (message: Uint8Array) => u8aConcat(sr25519Tag, signer.sign(message)),
-    } as unknown as Parameters<typeof extrinsic.sign>[0], // polkadot-js requires a keyring pair but uses only these fields
+    } as unknown as Parameters<typeof extrinsic.sign>[0], // polkadot-js uses only these fields
     {
       blockHash: birth.hash,
       era,
       genesisHash,
       nonce,
-      // A plain value with the two fields that are read, because polkadot-js has a codec only for the whole version.
+      // A plain value, because polkadot-js has a codec only for the whole version.
       runtimeVersion: version as unknown as NonNullable<Parameters<typeof extrinsic.sign>[1]["runtimeVersion"]>,
       signedExtensions: registry.signedExtensions,
       tip: 0,
     },
   );
   const bytes = extrinsic.toU8a();
-  // A power of two up to 4,096 needs no quantising: the era begins with the block it was made for.
+  // Powers of two up to 4,096 are not quantised.
   return { bytes, hash: blake2Hex(bytes), nonce, lastBlock: birth.number + callLifeBlocks - 1 };
 }
 
@@ -121,7 +118,7 @@ function serveAxonArgs({ netuid, axon }: Extract<ChainCall, { type: "serveAxon" 
   return [netuid, axon.version, ip.value, axon.port, ip.ipType, axon.protocol, 0, 0];
 }
 
-/** Mechanism 0 is sent in the form that every runtime has. */
+/** All runtimes have mechanism 0's form. */
 function byMechanism(
   { netuid, mechanism }: { netuid: number; mechanism: number },
   [plain, mechanised]: readonly [plain: string, mechanised: string],
@@ -131,10 +128,10 @@ function byMechanism(
   return subtensor(mechanised, [netuid, mechanism, ...rest]);
 }
 
-/** The call was renamed twice; the oldest form has no version. */
+/** The oldest form has no version. */
 function timelocked(call: Extract<ChainCall, { type: "commitTimelockedWeights" }>): readonly Candidate[] {
   const { netuid, mechanism, commit, revealRound, commitRevealVersion } = call;
-  const bytes = u8aToHex(commit); // polkadot-js interprets bare bytes as a value preceded by its length
+  const bytes = u8aToHex(commit); // polkadot-js takes bare bytes for a value preceded by its length
   const names = ["commitTimelockedWeights", "commitTimelockedMechanismWeights"] as const;
   const current = byMechanism(call, names, [bytes, revealRound, commitRevealVersion]);
   const older = byMechanism({ netuid, mechanism }, ["commitCrv3Weights", "commitCrv3MechanismWeights"], [

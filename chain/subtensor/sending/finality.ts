@@ -1,8 +1,6 @@
 /**
- * Whether a call that was seen in a block is in the final chain, which no fork can undo.
- *
- * A call of an abandoned block returns to the pool and may land in another block, where it may end differently. So
- * the final blocks themselves are searched.
+ * Whether a seen call is in the final chain. After a fork it may land elsewhere and end differently, so final blocks
+ * are searched.
  */
 
 import * as v from "valibot";
@@ -13,7 +11,6 @@ import type { Session } from "../connection/session.ts";
 import { type BlockRef, hashSchema, parseHeader } from "../connection/plain_values.ts";
 import { BlockSearch, isExtrinsic, readOutcome } from "./inclusion.ts";
 
-/** A call as its receipt named it. */
 export interface SeenCall {
   readonly block: number;
   readonly extrinsicHash: string;
@@ -21,8 +18,8 @@ export interface SeenCall {
 }
 
 export type Finality =
-  | { readonly status: "open"; readonly finalizedBlock: number } // not decided yet
-  | { readonly status: "final"; readonly receipt: Receipt } // in the final chain, with its outcome there
+  | { readonly status: "open"; readonly finalizedBlock: number }
+  | { readonly status: "final"; readonly receipt: Receipt }
   | { readonly status: "undone"; readonly finalizedBlock: number }; // in no final block, and too late for another
 
 export interface FinalityOptions {
@@ -31,14 +28,13 @@ export interface FinalityOptions {
   readonly seen: SeenCall;
 }
 
-const forkBlocksMax = 16; // a fork may move the call to an earlier block, too; final blocks lag by two or three
+const forkBlocksMax = 16; // forks may move it earlier; final blocks lag by two or three
 
 export async function finalizedHead(session: Session): Promise<BlockRef> {
   const hash = v.parse(hashSchema, await session.socket.call("chain_getFinalizedHead", []));
   return parseHeader(await session.socket.call("chain_getHeader", [hash]));
 }
 
-/** Blocks already searched are not read again. */
 export class FinalitySearch {
   readonly #options: FinalityOptions;
   readonly #search: BlockSearch;

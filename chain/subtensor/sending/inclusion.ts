@@ -1,9 +1,4 @@
-/**
- * Determines an extrinsic's outcome from the blocks themselves.
- *
- * Blocks are walked from the newest back along their parents, so an abandoned branch is never trusted; absence is
- * reported only for blocks that were read.
- */
+/** Finds an extrinsic in the blocks, from the newest along their parents, so that abandoned branches never count. */
 
 import { hexToU8a } from "@polkadot/util";
 import * as v from "valibot";
@@ -20,18 +15,18 @@ import { readAtBlock, StateAt } from "../connection/state.ts";
 
 export interface Inclusion {
   readonly block: BlockRef;
-  readonly index: number; // among the block's extrinsics
-  readonly hash: string; // the extrinsic's
+  readonly index: number;
+  readonly hash: string;
 }
 
-/** `overtaken`: another extrinsic used the nonce, so this one can never be in a block. */
+/** `overtaken`: another extrinsic used the nonce. */
 export type Lookup =
   | { readonly type: "included"; readonly inclusion: Inclusion }
   | { readonly type: "overtaken" }
-  | { readonly type: "notYet"; readonly headBlock: number } // in no block up to this one
-  | { readonly type: "unreadable" }; // the nonce is used, and a block that may contain the extrinsic could not be read
+  | { readonly type: "notYet"; readonly headBlock: number }
+  | { readonly type: "unreadable" }; // the nonce is used, but a block is missing
 
-/** Whether an extrinsic of a block, as hex, is the one sought. */
+/** Takes an extrinsic as hex. */
 export type IsSought = (extrinsic: string) => boolean;
 
 const blockSchema = v.object({
@@ -45,10 +40,10 @@ export class BlockSearch {
   readonly #connection: Connection;
   readonly #isSought: IsSought;
   readonly #afterBlock: number;
-  readonly #blocksMax: number; // read in one look
-  readonly #searched = new Set<string>(); // blocks without it, whose parents do not have it either
+  readonly #blocksMax: number; // per look
+  readonly #searched = new Set<string>(); // blocks without it, as are their parents
 
-  /** Searches blocks above `afterBlock`, which was the newest when the extrinsic was created. */
+  /** `afterBlock`: the newest at the extrinsic's creation. */
   constructor(options: { connection: Connection; isSought: IsSought; afterBlock: number; blocksMax?: number }) {
     this.#connection = options.connection;
     this.#isSought = options.isSought;
@@ -56,7 +51,7 @@ export class BlockSearch {
     this.#blocksMax = options.blocksMax ?? callLifeBlocks;
   }
 
-  /** Reads the blocks since the last call, and what the account's nonce implies about a missing extrinsic. */
+  /** Also reads what the account's nonce implies about a missing extrinsic. */
   look({ account, nonce }: { account: string; nonce: number }): Promise<Lookup> {
     return this.#connection.run(async (session) => {
       const { head } = session;
@@ -68,7 +63,6 @@ export class BlockSearch {
     });
   }
 
-  /** Those that were not read before. */
   lookFrom(block: BlockRef): Promise<{ inclusion: Inclusion | null; isComplete: boolean }> {
     return this.#connection.run((session) => this.#walk(session, block));
   }
@@ -82,12 +76,12 @@ export class BlockSearch {
     let { hash, number } = head;
     for (; number > this.#afterBlock && !this.#searched.has(hash); number--) {
       const block = read.length < this.#blocksMax ? await this.#read(session, hash) : null;
-      if (block === null) return { inclusion: null, isComplete: false }; // its parent is not known either
+      if (block === null) return { inclusion: null, isComplete: false };
       if (block.inclusion !== null) return { inclusion: block.inclusion, isComplete: true };
       read.push(hash);
       hash = block.parentHash;
     }
-    for (const each of read) this.#searched.add(each); // only now: an interrupted walk says nothing about the parents
+    for (const each of read) this.#searched.add(each); // only now: an interrupted walk says nothing about parents
     return { inclusion: null, isComplete: true };
   }
 
@@ -105,7 +99,6 @@ export class BlockSearch {
   }
 }
 
-/** Null if the node does not have the block, or no longer has it. */
 async function readBlock(session: Session, hash: string): Promise<unknown> {
   try {
     return await session.socket.call("chain_getBlock", [hash]);
@@ -119,15 +112,12 @@ export function isExtrinsic({ hash }: Pick<SignedExtrinsic, "hash">): IsSought {
   return (extrinsic) => blake2Hex(hexToU8a(extrinsic)) === hash;
 }
 
-/** Any extrinsic of this account with the same call. */
 export function isSameCall({ publicKey, call }: { publicKey: Uint8Array; call: Uint8Array }): IsSought {
   const account = publicKey.toHex(), ending = call.toHex();
-  // length | 0x84 | 0x00 account(32) | signature | extensions | call: the parts in between have no fixed length, and
-  // the call comes last
+  // length | 0x84 | 0x00 account(32) | signature | extensions | call
   return (extrinsic) => extrinsic.endsWith(ending) && new RegExp(`^0x.{2,8}?8400${account}`, "i").test(extrinsic);
 }
 
-/** From the events of the block. */
 export async function readOutcome(
   options: {
     connection: Connection;

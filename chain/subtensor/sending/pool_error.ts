@@ -1,7 +1,4 @@
-/**
- * Why a node's transaction pool refused an extrinsic, read from the text of its answer, in both spellings nodes use:
- * `Custom error: 12` and `{"invalid":{"custom":12}}`. Unknown texts give "other".
- */
+/** Why a pool refused an extrinsic: `Custom error: 12` or `{"invalid":{"custom":12}}`. */
 
 import type { RpcError } from "../connection/rpc_error.ts";
 
@@ -11,18 +8,18 @@ export type PoolError =
     readonly kind:
       | "stale" // the nonce is used
       | "future" // the nonce leaves a gap
-      | "badProof" // signed for another runtime, chain or block
-      | "ancientBirthBlock" // the era is over, or its first block is unknown
+      | "badProof" // for another runtime, chain or block
+      | "ancientBirthBlock" // the era is over, or its first block unknown
       | "payment"
       | "exhaustsResources"
-      | "lowPriority" // another extrinsic with this nonce waits in the pool
-      | "alreadyImported" // this very extrinsic waits in the pool
-      | "banned" // this very extrinsic was refused a moment ago
-      | "dropped" // the pool is full
+      | "lowPriority" // another extrinsic waits with this nonce
+      | "alreadyImported" // these very bytes wait
+      | "banned" // these very bytes were just refused
+      | "dropped"
       | "other";
   };
 
-/** Pool codes that are sufficient by themselves; 1010 also needs its text. */
+/** 1010 also needs its text. */
 const byCode: ReadonlyMap<number, PoolError> = new Map([
   [1012, { kind: "banned" }],
   [1013, { kind: "alreadyImported" }],
@@ -39,7 +36,7 @@ const byText: readonly [RegExp, PoolError][] = [
   [/exhaust/i, { kind: "exhaustsResources" }],
 ];
 
-/** The custom code, if the pool gives one: only punctuation may be between the word and the number. */
+/** Only punctuation may be between word and number. */
 const customCode = /custom(?: error)?"?\s*[:(]\s*(\d{1,3})\b/i;
 
 export function readPoolError({ code, message }: RpcError): PoolError {

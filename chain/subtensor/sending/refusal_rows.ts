@@ -1,7 +1,4 @@
-/**
- * The meaning and remedy of each refusal, by the chain's own names of errors in blocks. A name may mean one thing for
- * weights and another for a registration.
- */
+/** Meaning and remedy of refusals, by the chain's names. Some depend on the call. */
 
 import type { ChainCall } from "../../call.ts";
 import type { Refusal } from "../../chain.ts";
@@ -198,7 +195,7 @@ export const dispatchRows: Readonly<Record<string, Row>> = {
   DisabledTemporarily: ["The chain has temporarily disabled this call", "wait", "afterUpgrade"],
 };
 
-/** Rows that take precedence for calls of this type. */
+/** These rows take precedence for calls of the type. */
 type RowsOfCall = Readonly<Record<string, Row>>;
 
 const weightsRows: RowsOfCall = {

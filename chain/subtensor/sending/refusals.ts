@@ -1,7 +1,4 @@
-/**
- * Every refusal a subnet node can get, for people: what it means, what to do, when to retry. A name or code without a
- * row gives the chain's own message.
- */
+/** Refusals for people. Unknown ones give the chain's own message. */
 
 import type { ChainCall } from "../../call.ts";
 import type { Refusal } from "../../chain.ts";
@@ -10,7 +7,7 @@ import { askOwner, dispatchRows, register, report, type Row, rowsOfCalls } from 
 
 type CallType = ChainCall["type"];
 
-/** The pool's custom codes with their names. */
+/** By the pool's custom code. */
 const customNames: readonly string[] = [
   ...["ColdkeyInSwapSchedule", "StakeAmountTooLow", "BalanceTooLow", "SubnetNotExists", "HotkeyAccountDoesntExist"],
   ...[
@@ -27,19 +24,17 @@ const customNames: readonly string[] = [
 ];
 const badRequestCode = 255;
 
-/** For an error inside a block. `docs`: what the runtime's own metadata says about it. */
 export function dispatchRefusal({ name, docs, call }: { name: string; docs: string; call: CallType }): Refusal {
   return refusal(name, rowOf(name, call), docs);
 }
 
-/** For a refusal before any block. `words`: the node's message. */
+/** `words`: the node's message. */
 export function poolRefusal(error: PoolError, { words, call }: { words: string; call: CallType }): Refusal {
   if (error.kind !== "custom") return refusal(poolName(error.kind), poolRows[error.kind], words);
   const meant = error.custom === badRequestCode ? "BadRequest" : customNames[error.custom];
   return refusal(`Custom(${error.custom})`, meant === undefined ? undefined : rowOf(meant, call), words);
 }
 
-/** Predicted without asking a node. */
 export function axonRefusal(meant: "InvalidIpAddress" | "InvalidPort"): Refusal {
   return poolRefusal({ kind: "custom", custom: customNames.indexOf(meant) }, { words: "", call: "serveAxon" });
 }
@@ -52,7 +47,6 @@ export function invalidated(): Refusal {
   ], "");
 }
 
-/** The extrinsic can no longer be in a block: another one used its nonce. */
 export function nonceTaken(): Refusal {
   return refusal("NonceTaken", poolRows.stale, "");
 }
@@ -77,7 +71,6 @@ function poolName(kind: string): string {
   return kind.slice(0, 1).toUpperCase() + kind.slice(1);
 }
 
-/** Names that were first the pool's. */
 const customRows: Readonly<Record<string, Row>> = {
   ColdkeyInSwapSchedule: ["The coldkey is about to be swapped", "use the new coldkey", "never"],
   StakeAmountTooLow: ["The amount is below the chain's minimum", "raise the amount", "never"],

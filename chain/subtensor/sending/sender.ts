@@ -1,9 +1,7 @@
 /**
- * Sends calls, each at most once, and determines their outcome.
- *
- * One call at a time per account. A new extrinsic for the same call is signed only after a verdict that the last one
- * was not accepted; after a lost answer only the same bytes are resent, whose nonce counts once; every promise
- * settles within `inclusionWaitMs` and the deadlines of its requests.
+ * Sends each call at most once, one at a time per account. It is signed again only if the last extrinsic was certainly
+ * not accepted; otherwise the same bytes are resent, whose nonce counts once. Every promise settles within
+ * `inclusionWaitMs` and its requests' deadlines.
  */
 
 import * as v from "valibot";
@@ -34,10 +32,10 @@ export interface SenderOptions {
 
 interface Attempt {
   readonly session: Session;
-  readonly runtime: Runtime; // for which it was signed
+  readonly runtime: Runtime;
   readonly extrinsic: SignedExtrinsic;
   readonly call: Uint8Array;
-  readonly headBlock: number; // the newest when it was signed
+  readonly headBlock: number; // newest at signing
 }
 
 interface Order {
@@ -49,17 +47,17 @@ interface Order {
 interface Rejection {
   readonly attempt: Attempt;
   readonly error: RpcError;
-  readonly count: number; // of attempts so far
-  readonly isRuntimeFresh: boolean; // the runtime was reloaded for an earlier attempt
+  readonly count: number;
+  readonly isRuntimeFresh: boolean;
 }
 
 const lost: Promise<WatchEnd> = Promise.resolve({ type: "lost" });
 const attemptsMax = 4;
-const birthLagMax = callLifeBlocks / 2; // if finality lags more, the extrinsic's era is too short
+const birthLagMax = callLifeBlocks / 2; // longer lags make the era too short
 
 export class Sender {
   readonly #options: SenderOptions;
-  readonly #last = new Map<string, Promise<unknown>>(); // by account
+  readonly #last = new Map<string, Promise<unknown>>();
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -69,7 +67,7 @@ export class Sender {
   async send(call: ChainCall, signer: ChainSigner): Promise<Receipt> {
     const before = this.#last.get(signer.address) ?? Promise.resolve();
     const sent = before.then(() => this.#deliver(call, signer));
-    const settled = sent.catch(() => {/* its own caller gets the error */});
+    const settled = sent.catch(() => {/* its caller gets it */});
     this.#last.set(signer.address, settled);
     try {
       return await sent;
@@ -103,7 +101,6 @@ export class Sender {
     }
   }
 
-  /** Reads nonce and birth block again and signs. */
   #prepare({ call, signer }: Order): Promise<Attempt> {
     return this.#options.connection.run(async (session) => {
       const { runtime, head } = session;
@@ -124,19 +121,19 @@ export class Sender {
     });
   }
 
-  /** A rate-limiting node gets a pause, then the same bytes: if the first copy arrived, they count once. */
+  /** A rate-limiting node gets a pause, then the same bytes. */
   async #submit({ session, extrinsic }: Attempt): Promise<Submission> {
     for (let count = 1;; count++) {
       const submission = await submitAndWatch(session, extrinsic);
       const isRepeated = count > 1 && submission.type === "rejected" &&
         ["stale", "banned"].includes(readPoolError(submission.error).kind);
-      if (isRepeated) return { type: "unclear" }; // the first may have been accepted: the blocks will tell
+      if (isRepeated) return { type: "unclear" }; // the first copy may have been accepted
       if (submission.type !== "putOff" || count === attemptsMax) return submission;
       await this.#options.connection.rest();
     }
   }
 
-  /** The consequence of a pool verdict: a receipt, or (null) another attempt. The extrinsic was not accepted. */
+  /** The extrinsic was not accepted. Null: another attempt. */
   async #afterRejection(
     order: Order,
     { attempt, error, count, isRuntimeFresh }: Rejection,
@@ -147,7 +144,7 @@ export class Sender {
     switch (pool.kind) {
       case "stale":
       case "future":
-        // Twice in a row: the node's count is behind its pool, as happens when several nodes share an address.
+        // Twice in a row: the node's count lags its pool, as when several nodes share an address.
         if (count > 1) await this.#headAfter(attempt.headBlock, order.deadline);
         return again;
       case "lowPriority":
@@ -160,7 +157,7 @@ export class Sender {
         await this.#options.connection.run((session) => session.refreshRuntime({ isForced: true }));
         return { receipt: null, isRuntimeFresh: true };
       case "other":
-        // A node that cannot decode the extrinsic uses its own message: perhaps the runtime has just changed.
+        // The node could not decode it: the runtime may have just changed.
         await this.#options.connection.run((session) => session.refreshRuntime({ isForced: false }));
         return this.#options.connection.session?.runtime === attempt.runtime ? refused : again;
       default:
@@ -168,10 +165,7 @@ export class Sender {
     }
   }
 
-  /**
-   * Another extrinsic of this account is waiting in the pool under our nonce. It gets its block; if it makes the same
-   * call (for example, sent by an earlier process of ours), nothing is sent a second time.
-   */
+  /** Another extrinsic of this account waits under our nonce. If it makes the same call, nothing is sent again. */
   async #yield(order: Order, attempt: Attempt): Promise<Receipt | null> {
     const { connection } = this.#options;
     const { signer, deadline } = order;
@@ -185,7 +179,7 @@ export class Sender {
         case "included":
           return await this.#outcome(order, { attempt, inclusion: found.inclusion });
         case "overtaken":
-          return null; // it was another call
+          return null;
         case "unreadable":
           return await this.#judgeByLastUpdate(order, { attempt, why: unreadable });
       }
@@ -211,7 +205,7 @@ export class Sender {
     }
   }
 
-  /** The node's answer was lost: checks every new block, and the nonce, until one of them settles it or the wait is over. */
+  /** The answer was lost: checks blocks and nonce until the wait is over. */
   async #reconcile(
     order: Order,
     { attempt, search, isInvalid }: { attempt: Attempt; search: BlockSearch; isInvalid: boolean },
@@ -219,7 +213,7 @@ export class Sender {
     const { connection } = this.#options;
     const { signer, deadline } = order;
     const { extrinsic } = attempt;
-    let isHeard = false; // a pool has answered the resent bytes
+    let isHeard = false; // a pool answered the resent bytes
     for (;;) {
       const seen = connection.lastHead;
       const found = await lookAgain(search, { account: signer.address, nonce: extrinsic.nonce, deadline });
@@ -252,18 +246,18 @@ export class Sender {
     }
   }
 
-  /** Resends the same bytes. Returns whether a pool has answered, either way; the blocks decide. */
+  /** Returns whether a pool has answered. */
   async #sendAgain(extrinsic: SignedExtrinsic, deadline: Deadline): Promise<boolean> {
     try {
       const again = await this.#options.connection.run((session) => submitOnly(session, extrinsic));
       return again.type === "taken" || again.type === "rejected";
     } catch (error) {
       if (!(error instanceof ChainError) || error.code === "closed" || deadline.isPassed) throw error;
-      return false; // no node for now: the next block triggers another attempt
+      return false; // the next block triggers another
     }
   }
 
-  /** For weights the chain stores the block in which they were accepted, even if a node no longer has that block. */
+  /** The chain stores when weights were accepted, even without that block. */
   async #judgeByLastUpdate(
     { call, signer }: Order,
     { attempt: { extrinsic, headBlock }, why }: { attempt: Attempt; why: string },
@@ -292,7 +286,6 @@ export class Sender {
     }
   }
 
-  /** Until the client knows of a block after this one. */
   async #headAfter(block: number, deadline: Deadline): Promise<void> {
     const { connection } = this.#options;
     if (connection.lastHead > block || connection.isClosed) return;
@@ -304,7 +297,7 @@ export class Sender {
 
 const unreadable = "the account's nonce is used, and the block that used it can no longer be read";
 
-/** A failed search has no consequence: the next block triggers another, until the wait is over. */
+/** A failed search has no consequence: the next block triggers another. */
 async function lookAgain(
   search: BlockSearch,
   { deadline, ...of }: { account: string; nonce: number; deadline: Deadline },

@@ -1,9 +1,4 @@
-/**
- * Submits one signed extrinsic to a node's pool and follows it as long as that node reports.
- *
- * Owns: the watch and its end. Out of scope: interpreting the end (sender.ts). Invariant: the end is reported once, at
- * the latest when the socket is closed.
- */
+/** Submits an extrinsic and follows it. Its end is reported once, at the latest when the socket closes. */
 
 import { u8aToHex } from "@polkadot/util";
 import * as v from "valibot";
@@ -12,7 +7,7 @@ import type { SignedExtrinsic } from "./extrinsics.ts";
 import { isRateLimit, isUnknownMethod, RpcError } from "../connection/rpc_error.ts";
 import type { Session } from "../connection/session.ts";
 
-/** How a node's report on an extrinsic ends. `lost`: it does not end, or never started. */
+/** `lost`: the report never ended or started. */
 export type WatchEnd =
   | { readonly type: "inBlock"; readonly hash: string }
   | { readonly type: "invalid" }
@@ -20,9 +15,9 @@ export type WatchEnd =
 
 export type Submission =
   | { readonly type: "taken"; readonly end: Promise<WatchEnd>; readonly unwatch: () => void }
-  | { readonly type: "rejected"; readonly error: RpcError } // by the pool: not accepted
-  | { readonly type: "putOff" } // too many requests: it most likely never reached the pool
-  | { readonly type: "unclear" }; // no answer, or not from the pool: it may have been accepted
+  | { readonly type: "rejected"; readonly error: RpcError } // not accepted
+  | { readonly type: "putOff" } // too many requests: probably not in the pool
+  | { readonly type: "unclear" }; // it may have been accepted
 
 const statusSchema = v.union([
   v.string(),
@@ -45,7 +40,7 @@ export async function submitAndWatch(session: Session, extrinsic: SignedExtrinsi
     );
     return { type: "taken", end: end.promise, unwatch };
   } catch (error) {
-    if (isUnknownMethod(error)) return await submitOnly(session, extrinsic); // some public nodes do not let callers watch
+    if (isUnknownMethod(error)) return await submitOnly(session, extrinsic); // some public nodes have no watch
     return ending(error);
   }
 }
@@ -60,7 +55,7 @@ export async function submitOnly(session: Session, extrinsic: SignedExtrinsic): 
   }
 }
 
-/** The pool's own answer is a verdict; after any other end of the request the extrinsic may have arrived. */
+/** Only the pool's answer is a verdict. */
 function ending(error: unknown): Submission {
   const isVerdict = error instanceof RpcError && error.code >= 1_000 && error.code < 2_000;
   if (isVerdict) return { type: "rejected", error };
@@ -74,11 +69,11 @@ function endOf(json: unknown): WatchEnd | null {
   switch (status.output) {
     case "invalid":
       return { type: "invalid" };
-    case "dropped": // this pool is full; another node's pool may still have it
+    case "dropped": // another node's pool may still have it
     case "usurped":
     case "finalityTimeout":
       return { type: "lost" };
     default:
-      return null; // future, ready, broadcast, retracted: keep watching
+      return null; // keep watching
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Who may join a run: hotkeys registered in its subnet; as validators, only those with a permit.
+ * Decides who may join a run: registered hotkeys; as validators, only those with a permit. If the chain is unreachable,
+ * the last list applies.
  *
- * Owns: the list, read from the chain and refreshed as blocks arrive, and the messages to strangers. A lost place or
- * permit stays valid for some minutes, because a displaced hotkey may register again and an endpoint may lag. If the
- * chain is unreachable, the last list applies. No node is refused for good before the first list, or by a list older
- * than its first attempt: it is asked to retry, and the list is read again with the next block.
+ * A lost place or permit stays valid for some minutes, because a displaced hotkey may register again and an endpoint
+ * may lag. Only a list newer than a node's first attempt refuses it for good; until then it must retry, and the list is
+ * read again with the next block.
  */
 
 import { type Chain, ChainError, type Head } from "../../../chain/chain.ts";
@@ -12,9 +12,9 @@ import { type Fault, fault } from "../../../core/fault.ts";
 import type { Role } from "../../../core/protocol/message.ts";
 import { nodeCommand } from "../text/chain_words.ts";
 
-const lookBlocks = 5; // a minute: newly registered nodes want to join
+const lookBlocks = 5; // one minute: newly registered nodes want to join
 const stayBlocks = 50; // ten minutes
-const mostNewcomers = 1024; // waiting for a newer list
+const mostNewcomers = 1024;
 
 export interface AdmissionOptions {
   readonly network: string;
@@ -27,24 +27,23 @@ export class Admission {
   readonly #options: AdmissionOptions;
   readonly #registered = new Presence();
   readonly #permitted = new Presence();
-  readonly #newcomers = new Map<string, number>(); // by hotkey, the newest block when it first came
+  readonly #newcomers = new Map<string, number>(); // by hotkey, the newest block at its first attempt
   #headBlock = -1;
-  #readBlock = -1; // the newest list's
+  #readBlock = -1;
   #lookAtBlock = 0;
   #isLooking = false;
-  #isUnreachable = false; // before the first connection
+  #isUnreachable = false;
   onRenewed: () => void = () => {};
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
   }
 
-  /** Nodes that come meanwhile are told so. */
   chainIsUnreachable(): void {
     this.#isUnreachable = true;
   }
 
-  /** Starting at once; returns a function that stops. */
+  /** Starts at once; returns a function that stops. */
   follow(chain: Chain): () => void {
     this.#isUnreachable = false;
     const onHead = ({ block }: Head) => {
@@ -54,7 +53,7 @@ export class Admission {
       this.#look(chain, block).catch(this.#options.onFailure).finally(() => this.#isLooking = false);
     };
     chain.head().then(onHead).catch((error) => {
-      if (!(error instanceof ChainError)) this.#options.onFailure(error); // else the next block is the first
+      if (!(error instanceof ChainError)) this.#options.onFailure(error);
     });
     return chain.onHead(onHead);
   }
@@ -97,7 +96,7 @@ export class Admission {
     );
   }
 
-  /** Until there is a list that is newer than the node's first attempt. */
+  /** True until a list is newer than the node's first attempt. */
   #mayBeNew(node: string): boolean {
     const cameAtBlock = this.#newcomers.get(node) ?? this.#headBlock;
     this.#newcomers.delete(node);
@@ -128,7 +127,7 @@ export class Admission {
 }
 
 class Presence {
-  readonly #missingSince = new Map<string, number | null>(); // by hotkey, the block of the first read without it; null: present
+  readonly #missingSince = new Map<string, number | null>(); // by hotkey, the first block without it; null: present
 
   has(hotkey: string): boolean {
     return this.#missingSince.has(hotkey);

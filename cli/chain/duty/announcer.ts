@@ -1,11 +1,9 @@
 /**
- * An orchestrator's announcement on the chain: its run's invite, published by its own hotkey.
+ * Publishes a run's invite on the chain with the orchestrator's hotkey, at the start and whenever it is gone.
  *
- * Publishes at start, unless the chain already has it, and again when it is gone. Every epoch it is checked that the
- * announcement is there and that nodes still believe it: that its hotkey has a uid, which newcomers may take, and a
- * voucher. Publishing is free but rate-limited by the chain. Never ends the run: every problem is reported once with the
- * next step, a lost uid once an epoch, and retried. Never replaces what the hotkey published for other purposes, nor what
- * another run of this hotkey has announced since.
+ * Each epoch it checks that nodes still believe the announcement: that the hotkey has a uid, which newcomers may take,
+ * and a voucher. Problems are reported once with the next step, a lost uid once an epoch, and never end the run. It
+ * replaces neither what the hotkey published for other purposes nor a later announcement of another run.
  */
 
 import type { ChainCall, ChainSigner, CommitmentField } from "../../../chain/call.ts";
@@ -19,7 +17,7 @@ import { hostOfSocket, type Invite, inviteText } from "../../address/invite.ts";
 
 export interface AnnouncerOptions {
   readonly place: NamedChain;
-  readonly isPublic: boolean; // anyone can read this chain
+  readonly isPublic: boolean;
   readonly signer: ChainSigner;
   readonly invite: Invite;
   readonly onAnnounced: (announced: { invite: string; block: number }) => void;
@@ -29,7 +27,7 @@ export interface AnnouncerOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-const lookBlocks = 50; // 10 minutes
+const lookBlocks = 50;
 const retryBlocks = 5;
 const rawBytesMax = 128; // longer data needs another kind of field
 
@@ -39,8 +37,8 @@ export class Announcer {
   #lookAtBlock = 0;
   #looking: Promise<void> | null = null;
   #hasAnnounced = false;
-  #isLost = false; // it was announced, and its hotkey has no uid since
-  #lostAtEpochBlock = -1; // when it was last said that the uid is lost
+  #isLost = false;
+  #lostAtEpochBlock = -1; // when the lost uid was last reported
   #isOver = false;
   #warned: string | null = null;
 
@@ -69,7 +67,6 @@ export class Announcer {
     });
   }
 
-  /** The run is over. */
   async withdraw(chain: Chain): Promise<void> {
     this.#isOver = true;
     await this.#looking;
@@ -80,7 +77,7 @@ export class Announcer {
       if (own === undefined || publishedInvite(own.fields) !== this.#text) return;
       await chain.send({ type: "setCommitment", netuid, fields: [] }, signer);
     } catch (error) {
-      if (!(error instanceof ChainError)) throw error; // the chain is unreachable: nodes will find that the orchestrator does not answer
+      if (!(error instanceof ChainError)) throw error; // nodes will find that the orchestrator does not answer
     }
   }
 
@@ -99,7 +96,7 @@ export class Announcer {
     }
   }
 
-  /** Returns the number of blocks until the next check. */
+  /** Returns the blocks until the next check. */
   async #act(chain: Chain, { text, own }: { text: string; own: Commitment | undefined }): Promise<number> {
     const published = own === undefined ? null : publishedInvite(own.fields);
     const { neurons } = await chain.metagraph();
@@ -167,7 +164,7 @@ export class Announcer {
     return retryBlocks;
   }
 
-  /** The chain limits what a hotkey publishes per epoch, so this waits for the epoch's end. */
+  /** Over the chain's limit per hotkey and epoch, waits for the epoch's end. */
   async #refused(chain: Chain, { sentence, action, name, retry }: Refusal): Promise<number> {
     if (retry !== "afterEpoch") {
       const { place: { network, netuid }, signer: { address: hotkey } } = this.#options;
@@ -197,7 +194,7 @@ export class Announcer {
     const { ownerHotkey } = await chain.parameters();
     const { neurons } = await chain.metagraph();
     if (vouchersOf({ neurons, ownerHotkey }).some(({ hotkey }) => hotkey === signer.address)) {
-      this.#warned = null; // what is lost later is said again
+      this.#warned = null;
       return;
     }
     this.#warn(

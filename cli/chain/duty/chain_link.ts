@@ -1,6 +1,6 @@
 /**
- * Connects to a run's chain once it is named, however long that takes. The client is loaded here on demand: it takes
- * a quarter second and 100 MB.
+ * Connects to a run's chain, however long that takes. The client takes a quarter second and 100 MB, so it is loaded on
+ * demand.
  */
 
 import { callLifeBlocks, type Chain, ChainError, type ChainFacts } from "../../../chain/chain.ts";
@@ -9,21 +9,21 @@ import { parseEndpoints } from "../../../chain/subtensor/connection/endpoints.ts
 import type { Random, Timers } from "../../../net/timers.ts";
 import { chainSocketOptions } from "../../program/outbound.ts";
 
-// A call whose answer was lost is tracked, and resent, for as long as it may still land.
-const inclusionWaitMs = callLifeBlocks * 15_000; // blocks of 12 s, and some that are late
+// Follows and resends a call whose answer was lost, for as long as it may land.
+const inclusionWaitMs = callLifeBlocks * 15_000; // some 12 s blocks are late
 
 export interface ChainLinkOptions {
-  readonly network: string; // from ChainConfig, not "none"
+  readonly network: string; // never "none"
   readonly netuid: number;
   readonly timers: Timers;
   readonly random: Random;
-  readonly signal: AbortSignal; // ends the retries
+  readonly signal: AbortSignal;
   /** At growing intervals. */
   readonly onProblem: (text: string) => void;
   readonly onUnreachable?: () => void;
-  /** For callers that others wait for. @default that of the endpoint's back-off */
+  /** Shorter for callers that others wait for. @default the endpoint's back-off */
   readonly longestPauseMs?: number;
-  /** Null when an endpoint is reachable again. @default reported as a problem */
+  /** Null: reachable again. @default reported as a problem */
   readonly onOutage?: (problem: string | null) => void;
 }
 
@@ -31,7 +31,7 @@ export interface ChainLinkOptions {
 export const connectChain = (options: ChainLinkOptions): Promise<Chain | null> =>
   tryUntil(options, (chain) => Promise.resolve(chain));
 
-/** Like `connectChain`, for callers that must know which chain it is: an endpoint that cannot say is skipped. */
+/** Skips endpoints that cannot say which chain they serve. */
 export const connectKnownChain = (options: ChainLinkOptions): Promise<{ chain: Chain; facts: ChainFacts } | null> =>
   tryUntil(options, async (chain) => ({ chain, facts: await chain.facts() }));
 
@@ -70,7 +70,7 @@ async function tryUntil<T>(options: ChainLinkOptions, greet: (chain: Chain) => P
   return null;
 }
 
-/** The 1st, 2nd, 4th, 8th, … failure. */
+/** Failures 1, 2, 4, 8, … */
 const isWorthSaying = (failures: number): boolean => Number.isInteger(Math.log2(failures));
 
 export function pause(delayMs: number, { timers, signal }: Pick<ChainLinkOptions, "timers" | "signal">): Promise<void> {

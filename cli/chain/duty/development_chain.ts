@@ -1,10 +1,9 @@
 /**
- * A private chain whose subnet belongs to the development account //Alice: nothing has to be prepared there.
+ * Prepares nodes on a private chain of the development account //Alice, whose key is public: nothing there has value.
  *
- * Alice's key is public, so nothing on such a chain has value. Each unregistered node is registered by a coldkey of its
- * own, derived from its hotkey and funded by Alice, because the chain burns the incentive of hotkeys that Alice's
- * coldkey registers. Only an orchestrator is registered by Alice: it then counts as the owner's, so nodes trust its
- * announcement. On any other chain this does nothing: there a person's coldkey pays.
+ * The chain burns the incentive of hotkeys that Alice's coldkey registers, so a coldkey derived from the node's hotkey
+ * registers it, with her tokens. She registers only orchestrators, which then count as the owner's, so nodes trust
+ * their announcements.
  */
 
 import type { Address, ChainCall, ChainSigner } from "../../../chain/call.ts";
@@ -13,23 +12,22 @@ import { aliceAddress, raoPerToken } from "../../../chain/local/block/genesis.ts
 import { keyOfSecretUri } from "../../../chain/wallet/secret_uri.ts";
 import { present } from "../../../core/assert.ts";
 
-export const validatorStakeRao = 1_000n * raoPerToken; // far above what any miner earns in a rehearsal
-const spareRao = raoPerToken; // of a node's coldkey, for the fees of later calls, such as taking stake back
+export const validatorStakeRao = 1_000n * raoPerToken; // far above a miner's earnings in a rehearsal
+const spareRao = raoPerToken; // for the fees of later calls
 
-/** What a staked validator still lacks. */
 export const awaitsPermit = "waiting for this validator's permit, which the next epoch gives";
 
 const alice = (): ChainSigner => present(keyOfSecretUri("//Alice"), "//Alice is a key").pair;
 
 const coldkeyUri = (hotkey: Address): string => `//Alice//${hotkey}`;
 
-/** The coldkey that owns a node's hotkey on a development chain. Like Alice's, its key is public. */
+/** Its key is public, like Alice's. */
 export const developmentColdkey = (hotkey: Address): ChainSigner =>
   present(keyOfSecretUri(coldkeyUri(hotkey)), "A path of two names is a key").pair;
 
 export async function isDevelopmentChain(
   chain: Pick<Chain, "parameters">,
-  { isPublic }: { isPublic: boolean }, // a public chain: //Alice owns nothing there
+  { isPublic }: { isPublic: boolean }, // on a public chain //Alice owns nothing
 ): Promise<boolean> {
   return !isPublic && (await chain.parameters()).ownerHotkey === aliceAddress;
 }
@@ -41,7 +39,7 @@ export interface Enrolment {
   readonly say: (text: string) => void;
 }
 
-/** Returns when the hotkey is registered, or nothing can be done for it here; null: nothing to wait for. */
+/** Returns what is still missing; null: nothing. */
 export async function enrolOnDevelopmentChain(chain: Chain, enrolment: Enrolment): Promise<string | null> {
   const { hotkey, role } = enrolment;
   if (!await isDevelopmentChain(chain, enrolment)) return null;
@@ -59,7 +57,7 @@ export async function enrolOnDevelopmentChain(chain: Chain, enrolment: Enrolment
   return awaitsPermit;
 }
 
-/** Has //Alice transfer what the account lacks of this amount. Null: it has enough. */
+/** //Alice tops the account up to this amount. Null: it has enough. */
 export async function fundFromAlice(
   chain: Pick<Chain, "balanceOf" | "send">,
   { account, amountRao }: { account: Address; amountRao: bigint },
@@ -103,7 +101,7 @@ async function registerByOwnColdkey(chain: Chain, { hotkey, role }: Enrolment): 
   return await send(chain, { type: "burnedRegister", netuid: chain.netuid, hotkey }, coldkey);
 }
 
-/** `coldkey`: the one that owns the hotkey; only its own stake counts for it. */
+/** `coldkey`: the hotkey's owner; only its own stake counts. */
 async function stake(
   chain: Chain,
   { hotkey, coldkey, say }: Enrolment & { readonly coldkey: Address },

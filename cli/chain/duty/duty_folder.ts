@@ -1,10 +1,8 @@
 /**
- * The weight duty of one hotkey on one chain, on disk: one file, replaced atomically, so that a restarted validator
- * resumes and sends nothing twice.
+ * A hotkey's weight duty on disk, so that a restarted validator resumes and sends nothing twice.
  *
- * Owns: the file and its name, which contains chain, subnet and hotkey, so that no other duty is ever read. Only this user
- * can read it, because it holds the salts of open commits. Scores lose their round when read, because the run may be another
- * one. Never fails the validator: an unreadable file is put aside; a failed write is a warning and is retried the next time.
+ * Only this user can read it, because it holds the salts of open commits. Scores lose their round when read, because
+ * the run may be another one. An unreadable file is put aside; a failed write is a warning and is retried.
  */
 
 import { assert } from "../../../core/assert.ts";
@@ -44,7 +42,6 @@ export class DutyFolder {
     }
   }
 
-  /** Returns when the file is on disk: the call may then be sent. */
   save(state: DutyState): void {
     const { options, ...rest } = state;
     const path = this.#path(options);
@@ -80,7 +77,6 @@ export class DutyFolder {
     }
   }
 
-  /** Once per failure, not once per block. */
   #warn(text: string): void {
     if (this.#isFailing) return;
     this.#isFailing = true;
@@ -90,7 +86,7 @@ export class DutyFolder {
 
 const textOf = (error: unknown): string => error instanceof Error ? error.message : String(error);
 
-/** A row that an older version saved has no fields for forks: it counts as landed for good in its block. */
+/** An older version's row has no fields for forks: it counts as landed for good. */
 const withForkFields = (saved: Passage): Passage => ({ ...{ nextFiledBlock: 0, revealedBlock: 0 }, ...saved });
 
 interface SavedDuty {
@@ -98,8 +94,8 @@ interface SavedDuty {
 }
 
 /**
- * Whether every field has the type of its initial value; a null field may have any type. Fields that an older version
- * lacks get their initial value.
+ * Every field must have its initial value's type; a null field may have any. Missing fields, as from older versions,
+ * get their initial value.
  */
 function isSaved(saved: unknown, fresh: DutyState): saved is SavedDuty {
   if (!isRecord(saved) || saved["format"] !== format || !isRecord(saved["state"])) return false;

@@ -1,9 +1,8 @@
 /**
- * An orchestrator's chain, according to the run's settings: who may join, and where nodes find the run.
+ * An orchestrator's chain duties: who may join, and the announcement, its only call.
  *
- * A run without a chain admits anyone and announces nothing. With `admission = "anyone"` it admits anyone and is
- * announced. Otherwise the orchestrator keeps reading the subnet and removes nodes that lose their place there. The only
- * call it sends is its announcement.
+ * Without a chain anyone may join, and nothing is announced; with `admission = "anyone"` the run is announced.
+ * Otherwise nodes that lose their place in the subnet are removed.
  */
 
 import type { ChainSigner } from "../../../chain/call.ts";
@@ -22,7 +21,7 @@ export interface HubChain {
   readonly admit: Admit;
   onRenewed(listener: () => void): void;
   announce(announced: { invite: Invite; signer: ChainSigner }): void;
-  /** Of a finished run, the announcement is withdrawn. */
+  /** Withdraws a finished run's announcement. */
   close(options: { isOver: boolean }): Promise<void>;
 }
 
@@ -37,7 +36,7 @@ const withdrawMs = 30_000; // two blocks of 12 s
 const admissionPauseMs = 5_000; // nobody is admitted before the chain answers, and a node's grace is short
 
 export interface HubChainOptions {
-  readonly folder: string; // of the run
+  readonly folder: string;
   readonly output: Output;
   readonly tell: (warning: { type: "warning"; text: string }) => void;
   readonly onFailure: (error: unknown) => void;
@@ -81,7 +80,7 @@ export function openHubChain(
   };
   const close = async ({ isOver }: { isOver: boolean }) => {
     stop.abort();
-    const chain = await connected.catch(() => null); // its failure was already reported
+    const chain = await connected.catch(() => null);
     if (chain === null) return;
     if (isOver && announcer !== null) {
       const late = new AbortController();

@@ -1,9 +1,6 @@
 /**
- * A miner's view of the chain: whether it is registered, what it earned, whether its place is safe; reported after
- * every epoch.
- *
- * It reads only as often as anything can have changed, because public endpoints serve one request per second. Never
- * delays the miner's work and sends nothing.
+ * Reports after every epoch whether a miner is registered, what it earned, and whether its place is safe. Reads only
+ * when something can have changed, because public endpoints serve one request per second.
  */
 
 import { type Chain, ChainError } from "../../../chain/chain.ts";
@@ -22,7 +19,7 @@ export interface MinerChainOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-const retryBlocks = 5; // after a failed read
+const retryBlocks = 5;
 const unregisteredBlocks = 5; // a newly registered miner wants to see it
 
 export class MinerChain {
@@ -33,14 +30,14 @@ export class MinerChain {
   #isLooking = false;
   #lookAtBlock = 0;
   #health: MinerHealth | null = null;
-  #epochBlock: number | null = null; // of the newest epoch whose pay was read
-  #earnedRao = 0n; // in the epochs since it connected
+  #epochBlock: number | null = null; // the newest one whose pay was read
+  #earnedRao = 0n; // since it connected
 
   constructor(options: MinerChainOptions) {
     this.#options = options;
   }
 
-  /** Only the first chain given counts. */
+  /** Only the first chain counts. */
   begin({ network, netuid }: NamedChain): void {
     if (network === "none" || this.#isBegun) return;
     this.#isBegun = true;
@@ -105,7 +102,7 @@ export class MinerChain {
     }
   }
 
-  /** Not the epoch before it connected, which an earlier process has counted. */
+  /** An earlier process counted the epoch before the connection. */
   #count(paidRao: bigint, epochBlock: number): void {
     if (this.#epochBlock !== null && epochBlock > this.#epochBlock) this.#earnedRao += paidRao;
     this.#epochBlock = epochBlock;

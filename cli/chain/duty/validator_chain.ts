@@ -1,8 +1,6 @@
 /**
- * A validator's duty on the chain: connects to the run's subnet, keeps its weights there, reports its status.
- *
- * Scores that arrive before the connection wait. At the end of a finished run the last scores are still sent. Never
- * delays the validator's work.
+ * A validator's duty on the chain: keeps its weights there and reports its status. The validator's work never waits for
+ * it, but a finished run still sends its last scores.
  */
 
 import type { DutyRecord } from "../../../chain/duty/duty.ts";
@@ -30,7 +28,7 @@ export interface ValidatorChainOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-const connectingMs = 30_000; // how long a finished run waits for a chain that has never answered
+const connectingMs = 30_000; // for a chain that has never answered, once the run is finished
 
 export class ValidatorChain {
   readonly #options: ValidatorChainOptions;
@@ -40,14 +38,14 @@ export class ValidatorChain {
   #endpoint: string | null = null;
   #newest: Newest | null = null;
   #isWaitSaid = false;
-  #outage: string | null = null; // why no endpoint is reachable
+  #outage: string | null = null;
   #tally = { weightsSet: 0, weightsRevealed: 0, weightsChecked: 0, weightsMissing: 0 };
 
   constructor(options: ValidatorChainOptions) {
     this.#options = options;
   }
 
-  /** Only the first chain given counts. */
+  /** Only the first chain counts. */
   begin({ network, netuid }: Pick<ChainConfig, "network" | "netuid">): void {
     if (network === "none" || this.#connected !== null) return;
     this.#connected = this.#connect({ network, netuid });
@@ -61,7 +59,7 @@ export class ValidatorChain {
     this.#keeper?.scored(round, byHotkey);
   }
 
-  /** No round has vested yet: there is nothing to set, and nothing is wrong. */
+  /** Until a round has vested there is nothing to set. */
   #sayNothingIsDue(): void {
     if (this.#isWaitSaid || this.#connected === null) return;
     this.#isWaitSaid = true;
@@ -70,7 +68,7 @@ export class ValidatorChain {
     );
   }
 
-  /** Waits for the last scores to land when the run is over; an interruption ends the wait. */
+  /** A finished run waits until its last scores land, or an interruption. */
   async end({ isFinished, interruption }: { isFinished: boolean; interruption: AbortSignal }): Promise<void> {
     if (this.#connected === null) return;
     if (isFinished && this.#newest !== null && !interruption.aborted) await this.#lastWeights(interruption);
@@ -184,6 +182,6 @@ export function dutyLine(record: DutyRecord): string {
   }
 }
 
-/** Only what comes next; the last event already had its own line. */
+/** Only what comes next; the last event had its own line. */
 const healthLines = (sentences: readonly string[]): readonly string[] =>
   sentences.slice(0, 1).map((text) => `chain: ${text}`);

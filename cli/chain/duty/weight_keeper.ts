@@ -1,7 +1,4 @@
-/**
- * Drives the weight duty: heads and scores go in, reads and calls come out, and the state is on disk before a call is
- * sent. I/O failures are events; anything else rejects `failed`.
- */
+/** Drives the weight duty. I/O failures are events; anything else rejects `failed`. */
 
 import { unreachable } from "../../../core/assert.ts";
 import type { ChainCall } from "../../../chain/call.ts";
@@ -36,11 +33,11 @@ export interface WeightKeeperOptions {
 
 const mechanism = 0; // a run pays through the first one
 const inboxMessages = 4096;
-const lastEpochs = 2; // within which the last row must land
+const lastEpochs = 2; // for the last row to land
 const lastBlocks = 20;
 
 export class WeightKeeper {
-  /** When our own code fails; never resolves. */
+  /** Rejects when our own code fails; never resolves. */
   readonly failed: Promise<never>;
   readonly #options: WeightKeeperOptions;
   readonly #state: DutyState;
@@ -48,7 +45,7 @@ export class WeightKeeper {
   readonly #fail: (error: unknown) => void;
   readonly #stopHeads: () => void;
   #news = "";
-  #headBlock: number | null = null; // newest since the start
+  #headBlock: number | null = null;
   #early: { readonly round: number; readonly byHotkey: Readonly<Record<string, number>> } | null = null;
   #settling: { readonly resolve: () => void; readonly untilBlock: number } | null = null;
 
@@ -80,13 +77,13 @@ export class WeightKeeper {
     this.#stopHeads = chain.onHead((head) => this.#onHead(head));
   }
 
-  /** Scores that arrive before the first block wait for it and apply to the hotkeys registered by then. */
+  /** Scores before the first block wait for it, and apply to the hotkeys registered by then. */
   scored(round: number, byHotkey: Readonly<Record<string, number>>): void {
     if (this.#headBlock === null) this.#early = { round, byHotkey };
     else this.#driver.enqueue({ type: "scored", scores: { round, block: this.#headBlock, byHotkey } });
   }
 
-  /** Resolves when the newest scores are on the chain, or have failed to land within two epochs. */
+  /** Resolves when the newest scores are on the chain, or did not land within two epochs. */
   settled(): Promise<void> {
     const { tempoBlocks, headBlock } = this.#state;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -95,12 +92,12 @@ export class WeightKeeper {
     return promise;
   }
 
-  /** While the chain is unreadable it reports only that, because earlier readings may be outdated. */
+  /** An unreadable chain hides the rest, which may be outdated. */
   health(): DutyHealth {
     const { isSilent, readFailure, alarm } = this.#state;
     const health = dutyHealth(this.#state);
     if (!isSilent && readFailure === null) return health;
-    const troubles = [isSilent, readFailure !== null, alarm !== null].filter((is) => is).length; // each has its sentence at the front
+    const troubles = [isSilent, readFailure !== null, alarm !== null].filter((is) => is).length; // they come first
     return { ...health, sentences: health.sentences.slice(0, troubles) };
   }
 
@@ -169,7 +166,7 @@ export class WeightKeeper {
     else this.#fail(error);
   }
 
-  /** Before the batch's effects, because the calls they send must be known after a restart. */
+  /** Saved before the effects, because a restart must know the calls they send. */
   #afterSteps(batch: readonly TimedEvent<DutyEvent>[]): void {
     if (batch.some(({ event }) => event.type !== "headSeen" && event.type !== "tick")) {
       this.#options.folder.save(this.#state);
@@ -196,7 +193,7 @@ export class WeightKeeper {
   }
 }
 
-/** `Chain.send` rejects only if nothing was sent: the next read may send another call. */
+/** `Chain.send` rejects only if nothing was sent, so the next read may send another call. */
 function notSent(why: string): Receipt {
   const refusal = { name: "NotSent", sentence: why, action: "it is sent again when the chain can be reached" };
   return { status: "refused", refusal: { ...refusal, retry: "nextBlock" } };

@@ -1,9 +1,7 @@
 /**
- * The weights that a run's validators have on its chain, in a file of the run's folder: `chain/weights.json`.
- *
- * Owns: the file, and what is read from the chain for it. The process that follows the run's chain, an orchestrator or a swarm, writes it;
- * a dashboard only reads it. Bounded: the validators with most stake, and the largest weights of each. A failed write is reported
- * and costs only the display.
+ * The validators' weights on a run's chain, in `chain/weights.json` of the run's folder: those with most stake, and
+ * each one's largest weights. An orchestrator or a swarm writes it, a dashboard reads it; a failed write costs only the
+ * display.
  */
 
 import * as v from "valibot";
@@ -14,15 +12,15 @@ import { realDisk, writeAtomically } from "../../files/disk.ts";
 const shareShape = v.object({ hotkey: v.string(), share: v.number() });
 const weightsShape = v.object({
   block: v.number(),
-  atMs: v.number(), // wall clock
+  atMs: v.number(),
   validators: v.array(v.object({ hotkey: v.string(), setAtBlock: v.number(), weights: v.array(shareShape) })),
 });
 
-/** Shares of all of a validator's weights, the largest first; `setAtBlock`: when it last set or committed any. */
+/** Shares of a validator's weights, the largest first; `setAtBlock`: its last set or commit. */
 export type ChainWeights = v.InferOutput<typeof weightsShape>;
 
 const mostValidators = 16;
-const mostWeights = 64; // of each
+const mostWeights = 64;
 const weightsPath = (folder: string): string => `${folder}/chain/weights.json`;
 
 export async function readChainWeights(chain: Chain, nowMs: number): Promise<ChainWeights> {
@@ -64,7 +62,7 @@ export async function keptChainWeights(folder: string): Promise<ChainWeights | n
 const lookMs = 60_000;
 
 export interface WeightsWatchOptions {
-  readonly folder: string; // of the run
+  readonly folder: string;
   readonly timers: Timers;
   readonly warn: (text: string) => void;
 }
@@ -80,7 +78,7 @@ export class WeightsWatch {
     this.#options = options;
   }
 
-  /** Unless that was less than a minute ago. */
+  /** At most once a minute. */
   async look(): Promise<void> {
     const { folder, timers, warn } = this.#options;
     if (timers.steadyMs() < this.#lookAtMs) return;

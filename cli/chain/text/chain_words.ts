@@ -7,7 +7,6 @@ import { shellWord } from "../../program/shell_words.ts";
 
 const amountPattern = /^(\d{1,12})(?:\.(\d{1,9}))?$/;
 
-/** `0.5` tokens as rao. */
 export function parseTokens(text: string, option: string): bigint {
   const parts = amountPattern.exec(text);
   if (parts !== null) return BigInt(parts[1]! + (parts[2] ?? "").padEnd(9, "0"));
@@ -19,12 +18,10 @@ export function parseTokens(text: string, option: string): bigint {
   );
 }
 
-/** `7 blocks (84 s)`. */
 export function blocksText(blocks: number, blockMs: number): string {
   return `${plural(blocks, "block")} (${roughly(blocks * blockMs)})`;
 }
 
-/** `in 7 blocks (84 s)`, or `now` if due. */
 export function inBlocks(blocks: number, blockMs: number): string {
   return blocks <= 0 ? "now" : `in ${blocksText(blocks, blockMs)}`;
 }
@@ -32,11 +29,11 @@ export function inBlocks(blocks: number, blockMs: number): string {
 export interface Column<Row> {
   readonly title: string;
   readonly align: "left" | "right";
-  readonly width?: number; // maximum; longer text is cut
+  readonly width?: number; // longer text is cut
   text(row: Row): string;
 }
 
-/** Title and rows, two spaces between columns, as wide as the longest text of each. */
+/** Columns are as wide as their longest text, two spaces apart. */
 export function alignedTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] {
   const cells = columns.map(({ title, width = Infinity, text }) =>
     [title, ...rows.map(text)].map((each) => width === Infinity ? each : cut(each, width))
@@ -48,7 +45,6 @@ export function alignedTable<Row>(columns: readonly Column<Row>[], rows: readonl
   );
 }
 
-/** Names on the left, values on the right, like a command's summary. */
 export function namedLines(
   rows: readonly (readonly [name: string, value: string])[],
   paintName: (name: string) => string,
@@ -57,31 +53,30 @@ export function namedLines(
   return rows.map(([name, value]) => `${paintName(name.padEnd(width))}  ${value}`);
 }
 
-/** Options that are repeated if they were typed. */
+/** Repeated if they were typed. */
 const repeated = ["endpoint", "netuid", "mechanism", "wallet", "hotkey", "wallet-path", "data"] as const;
 
 /** `register` becomes `iota chain register --endpoint local`. */
 export type CommandTo = (words: string) => string;
 
-/** `nextCommand(options, "register")`: `iota chain register --endpoint local --wallet alice`. */
 export function nextCommand(options: OptionValues, words: string): string {
   const known = repeated.filter((name) => mayHave(words, name) && options.given(name));
   return ["iota chain", words, ...known.map((name) => `--${name} ${shellWord(valueOf(options, name))}`)].join(" ");
 }
 
-/** The same for a node, which knows its chain and its hotkey, but not the wallet whose coldkey pays. */
+/** A node knows its chain and hotkey, but not the wallet whose coldkey pays. */
 export function nodeCommand(of: { network: string; netuid: number; hotkey: string }): CommandTo {
   return (words) =>
     `iota chain ${words} --netuid ${of.netuid} --endpoint ${shellWord(of.network)}` +
     (mayHave(words, "hotkey") ? ` --hotkey ${shellWord(of.hotkey)}` : "");
 }
 
-/** A sentence of the chain's client with its commands, such as `iota chain register` in backticks, made whole. */
+/** Completes the commands, such as `iota chain register` in backticks, in a sentence of the chain's client. */
 export function withWholeCommands(sentence: string, commandTo: CommandTo): string {
   return sentence.replaceAll(/`iota chain ([a-z][a-z0-9 .-]*)`/g, (_, words: string) => commandTo(words));
 }
 
-/** Actions that only query a subnet take no wallet; only weights have a mechanism. */
+/** Actions that only query a subnet take no wallet. */
 function mayHave(words: string, name: typeof repeated[number]): boolean {
   const [action] = words.split(" ");
   if (name === "mechanism") return ["weights", "commit", "status"].includes(action!);

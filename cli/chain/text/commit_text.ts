@@ -1,4 +1,4 @@
-/** Commits of weights that wait for their reveal, as a line for people and fields for programs. Pure. */
+/** Commits that wait for their reveal, as text and as fields. */
 
 import type { EpochState, PendingCommit, SubnetParameters } from "../../../chain/chain.ts";
 import { revealBlockOf } from "../../../chain/epochs/epochs.ts";
@@ -18,12 +18,11 @@ export function commitFields(commit: PendingCommit, moment: CommitMoment) {
   return {
     kind: revealRound === null ? "salted" : "timelocked",
     committedBlock,
-    revealBlock: revealBlock(commit, moment), // the first block in which it is or can be revealed
+    revealBlock: revealBlock(commit, moment), // the first in which it is or can be revealed
     revealRound: revealRound === null ? null : String(revealRound),
   };
 }
 
-/** `committed in block 33, revealed by the chain in 15 blocks (180 s)`. */
 export function commitLine(commit: PendingCommit, moment: ToldMoment): string {
   return `committed in block ${commit.committedBlock}, ${revealText(commit, moment)}`;
 }

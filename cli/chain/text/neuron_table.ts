@@ -1,7 +1,6 @@
 /**
- * The metagraph as a table for people and as lines for programs.
- *
- * Owns: which columns fit the terminal: a narrow one shows permit and activity as one mark before the hotkey. Pure.
+ * The metagraph as a table for people and as lines for programs. A narrow terminal shows permit and activity as one
+ * mark.
  */
 
 import type { Metagraph, Neuron, SubnetParameters } from "../../../chain/chain.ts";
@@ -10,7 +9,7 @@ import type { Paint } from "../../terminal/text/paint.ts";
 import { short, shortAddress } from "../../terminal/text/format.ts";
 import { alignedTable, type Column } from "./chain_words.ts";
 
-const wideColumns = 112; // the width of the widest table
+const wideColumns = 112;
 const u16Max = 0xffff;
 const raoPerToken = 1e9;
 
@@ -32,9 +31,9 @@ export function sortedNeurons(neurons: readonly Neuron[], sorting: Sorting): Neu
 export type SubnetOwner = Pick<SubnetParameters, "ownerHotkey" | "ownerColdkey">;
 
 export interface NeuronTable {
-  readonly block: number; // of the metagraph
+  readonly block: number;
   readonly owner: SubnetOwner;
-  readonly columns: number; // of the terminal
+  readonly columns: number;
   readonly paint: Paint;
 }
 
@@ -50,7 +49,7 @@ export function neuronTable(neurons: readonly Neuron[], { block, owner, columns,
   return [paint.dim(lines[0]!), ...lines.slice(1), ...(legend.length === 0 ? [] : ["", ...legend])];
 }
 
-/** A hotkey whose emission is all incentive that the chain burns; dividends are paid. */
+/** The chain burns incentive, but pays dividends. */
 const isUnpaid = (neuron: Neuron, owner: SubnetOwner): boolean => isBurned(neuron, owner) && neuron.dividends === 0;
 
 const uid: Column<Neuron> = { title: "uid", align: "right", text: (neuron) => String(neuron.uid) };
@@ -114,7 +113,7 @@ export function axonText({ ip, port }: { ip: string; port: number }): string {
   return ip.includes(":") ? `[${ip}]:${port}` : `${ip}:${port}`;
 }
 
-/** For programs. Amounts are decimal strings, because they exceed the range of JSON numbers. */
+/** Amounts are decimal strings, because they exceed JSON's numbers. */
 export function neuronFields(neuron: Neuron, { block, owner }: Pick<Metagraph, "block"> & { owner: SubnetOwner }) {
   const { stakeRao, emissionRao, axon, ...plain } = neuron;
   return {

@@ -1,4 +1,4 @@
-/** A subnet's rules and its position between two epochs, as lines for people and fields for programs. Pure. */
+/** A subnet's rules and its position between two epochs, as text and as fields. */
 
 import type { EpochState, SubnetParameters } from "../../../chain/chain.ts";
 import { epochIndex, nextEpochBlock } from "../../../chain/epochs/epochs.ts";
@@ -19,7 +19,6 @@ const timelockedVersion = 4;
 
 export type WeightsMode = "plain" | "salted" | "timelocked";
 
-/** The mode in which this subnet currently takes weights. */
 export function weightsModeOf({ isCommitReveal, commitRevealVersion }: SubnetParameters): WeightsMode {
   if (!isCommitReveal) return "plain";
   return commitRevealVersion >= timelockedVersion ? "timelocked" : "salted";

@@ -1,10 +1,10 @@
 /**
  * Checkpoints of a run: `round-000012/` with one safetensors file per stage, optional outer momentum, and a manifest.
  *
- * Invariant: a folder is a checkpoint if and only if it has a manifest of its own round whose files verify. A new one is written
- * completely as `round-000012.partial` and then renamed; removal starts with the manifest. So a kill or a power cut at
- * any point leaves either a whole checkpoint or a folder that `latestCheckpoint` skips. Nothing is overwritten: any
- * other folder of the same name is put aside, and only checkpoints older than the run's newest are ever removed.
+ * A folder is a checkpoint if and only if it has a manifest of its own round whose files verify. A new one is written
+ * completely as `round-000012.partial` and then renamed; removal starts with the manifest. So a power cut at any point
+ * leaves a whole checkpoint or a folder that `latestCheckpoint` skips. Another folder of the same name is put aside,
+ * and only checkpoints older than the run's newest are removed.
  */
 
 import { basename } from "node:path";
@@ -28,13 +28,13 @@ import { bytesOf, formatSafetensors, SafetensorsFile, type TensorData } from "./
 export interface StageVectors {
   readonly table: ParameterTable;
   readonly parameters: Float32Array;
-  readonly momentum?: Float32Array; // of the outer optimizer; all stages have it or none
+  readonly momentum?: Float32Array; // all stages have it or none
 }
 
 export type CheckpointState = Omit<CheckpointManifest, "format" | "parameterHashes" | "momentumHashes" | "files">;
 
 export interface StageRequest {
-  readonly folder: string; // the checkpoint's own folder
+  readonly folder: string;
   readonly stage: number;
   readonly table: ParameterTable;
 }
@@ -50,13 +50,13 @@ export function checkpointName(round: number): string {
   return `round-${String(round).padStart(6, "0")}`;
 }
 
-/** Returns the checkpoint's own folder. Stages are read one by one, so a large model need not fit in memory. */
+/** Stages are read one by one, so a large model need not fit in memory. */
 export async function writeCheckpoint(options: {
   folder: string;
   state: CheckpointState;
-  stages: Iterable<StageVectors> | AsyncIterable<StageVectors>; // in order
+  stages: Iterable<StageVectors> | AsyncIterable<StageVectors>;
   disk?: Disk;
-  warn?: (text: string) => void; // called if another folder was in its place
+  warn?: (text: string) => void;
 }): Promise<string> {
   const { state, disk = realDisk, warn = () => {} } = options;
   const name = checkpointName(state.round);
@@ -116,23 +116,19 @@ function isSameCheckpoint(a: CheckpointManifest, b: CheckpointManifest): boolean
   return keyOf(a) === keyOf(b);
 }
 
-/** Checked against the manifest's hash. */
 export async function readStage(request: StageRequest): Promise<Float32Array> {
   const { parameterHashes } = await readManifest(request.folder);
   return await readVector(request, { name: stageFileName(request.stage), hash: parameterHashes[request.stage] });
 }
 
-/** The stage's outer momentum; null when the checkpoint was written without. */
+/** Null: written without momentum. */
 export async function readMomentum(request: StageRequest): Promise<Float32Array | null> {
   const { momentumHashes } = await readManifest(request.folder);
   if (momentumHashes.length === 0) return null;
   return await readVector(request, { name: momentumFileName(request.stage), hash: momentumHashes[request.stage] });
 }
 
-/**
- * Of this run if one is named, with every file verified; null if there is none. `warn` is called for each one
- * skipped.
- */
+/** Verifies every file. `warn` is called for each checkpoint skipped. */
 export async function latestCheckpoint(
   folder: string,
   warn: (message: string) => void,
@@ -170,14 +166,12 @@ export async function pruneCheckpoints(
   for (const name of unfinished.filter((name) => roundOf(name) < newest)) await disk.remove(`${folder}/${name}`);
 }
 
-/** Whole or not; returns where they are now. */
 export async function putAsideNewer(options: { folder: string; round: number; disk?: Disk }): Promise<string[]> {
   const { folder, round, disk = realDisk } = options;
   const newer = (await checkpointNames(folder)).filter((name) => roundOf(name) > round);
   return await putAside({ folder, names: newer, disk });
 }
 
-/** Newest first; none of a folder that does not exist. */
 export async function checkpointNames(folder: string): Promise<string[]> {
   const names = await foldersOf(folder, /^round-\d{6,}$/);
   return names.sort((a, b) => roundOf(b) - roundOf(a));

@@ -1,8 +1,7 @@
 /**
  * `manifest.json` of a checkpoint: written last, so a folder without it is not a checkpoint.
  *
- * A parameter hash is the SHA-256 of the stage's raw padded f32 vector, the hash that replicas report after a merge; a
- * file hash is that of the safetensors file.
+ * A parameter hash is the SHA-256 of the stage's raw padded f32 vector, the hash that replicas report after a merge.
  */
 
 import * as v from "valibot";
@@ -21,17 +20,16 @@ const manifestShape = v.object({
   round: countShape, // merges done
   step: countShape, // optimizer steps done
   microbatch: countShape, // next id of the data order
-  parameterHashes: v.array(sha256Shape), // one per stage
+  parameterHashes: v.array(sha256Shape),
   momentumHashes: v.array(sha256Shape), // one per stage, or none
   files: v.array(fileEntryShape),
-  config: v.unknown(), // parsed by core/config
+  config: v.unknown(),
   tokenizerHash: sha256Shape,
   datasetHash: sha256Shape,
 });
 
 export type CheckpointManifest = Readonly<Omit<v.InferOutput<typeof manifestShape>, "config"> & { config: RunConfig }>;
 
-/** `latestCheckpoint` skips it. */
 export class CheckpointError extends UserError {
   constructor({ folder, problem }: { folder: string; problem: string }) {
     super(`The checkpoint '${folder}' is incomplete or changed: ${problem}`, {
@@ -48,7 +46,6 @@ export function momentumFileName(stage: number): string {
   return `stage-${stage}.momentum.safetensors`;
 }
 
-/** The manifest itself, not the files it names. */
 export async function readManifest(folder: string): Promise<CheckpointManifest> {
   const bytes = await readIfPresent(`${folder}/${manifestName}`);
   if (bytes === null) throw new CheckpointError({ folder, problem: `${manifestName} is missing` });

@@ -1,9 +1,7 @@
 /**
  * Named tensors in a file, in the safetensors format (https://github.com/huggingface/safetensors#format): u64 header
- * length, JSON header, raw little-endian values.
- *
- * Refused: a header that is truncated, too long or not JSON, offsets outside the data, holes, overlaps, and sizes
- * that do not match dtype and shape.
+ * length, JSON header, raw little-endian values. Refuses malformed headers, offsets outside the data, holes and
+ * overlaps.
  */
 
 import * as v from "valibot";
@@ -31,17 +29,17 @@ export interface TensorData {
 export interface TensorEntry {
   readonly dtype: string;
   readonly shape: readonly number[];
-  readonly offset: number; // bytes from the start of the data
+  readonly offset: number; // from the start of the data
   readonly bytes: number;
 }
 
 export interface SafetensorsHeader {
-  readonly tensors: ReadonlyMap<string, TensorEntry>; // in file order
+  readonly tensors: ReadonlyMap<string, TensorEntry>;
   readonly metadata: Readonly<Record<string, string>>;
-  readonly dataStart: number; // bytes from the start of the file
+  readonly dataStart: number; // from the start of the file
 }
 
-/** The file's chunks: the header, then each tensor's own memory, uncopied. */
+/** Each tensor's own memory, uncopied. */
 export function formatSafetensors(
   tensors: readonly TensorData[],
   metadata: Readonly<Record<string, string>> = {},
@@ -80,7 +78,6 @@ export class SafetensorsFile {
     }
   }
 
-  /** Reads a tensor's values into `out`; it must be F32 and have this shape. */
   async readInto(name: string, options: { shape: readonly number[]; out: Float32Array }): Promise<void> {
     const { shape, out } = options;
     const entry = this.header.tensors.get(name);
@@ -162,7 +159,6 @@ function refusal(path: string, reason: string): UserError {
   });
 }
 
-/** So that the data starts at a multiple of 8 bytes. */
 function padding(headerBytes: number): number {
   return (lengthBytes - headerBytes % lengthBytes) % lengthBytes;
 }

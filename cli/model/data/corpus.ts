@@ -2,8 +2,7 @@
  * Reads the text a run trains on, as documents: the built-in corpus `sotu`, one document per speech, or a text file.
  *
  * A file is split at `<|endoftext|>` where that begins or ends a line, otherwise at blank lines, or at line ends far
- * from one. Refused: files that are missing, empty, not text in UTF-8 (text_format.ts) or above `corpusLimitBytes`.
- * Line ends become `\n`.
+ * from one. Line ends become `\n`.
  */
 
 import { resolve } from "node:path";
@@ -20,7 +19,7 @@ export interface CorpusDocument {
 
 export interface Corpus {
   readonly documents: readonly CorpusDocument[];
-  /** Its documents' ends are its author's, and whole: none is cut. */
+  /** Its documents are whole: none is cut. */
   readonly isBuiltIn: boolean;
   readonly doubt: string | null;
 }
@@ -39,7 +38,6 @@ export async function readCorpus(name: string): Promise<Corpus> {
   return { documents, isBuiltIn, doubt };
 }
 
-/** Before a folder is made: the name is the built-in text, or a file that `readCorpus` can split into documents. */
 export async function mustBeCorpus(name: string): Promise<void> {
   if (name !== "sotu") await readCorpus(name);
 }
@@ -57,7 +55,7 @@ async function readSpeeches(): Promise<CorpusDocument[]> {
 }
 
 async function readText(name: string): Promise<{ text: string; doubt: string | null }> {
-  const path = resolve(name); // shows the folder of a relative path
+  const path = resolve(name);
   const { size, isFile } = await attempting({ action: "read the corpus", value: path }, () => Deno.stat(path));
   if (!isFile) {
     throw refusal(path, { rule: "be a text file or the name 'sotu'", found: "it is a folder", next: "Pass a file" });
@@ -85,12 +83,12 @@ function cutDocuments(text: string): CorpusDocument[] {
 }
 
 const separatorLine = new RegExp(String.raw`(?<=^|\n)[ \t]*<\|endoftext\|>|<\|endoftext\|>[ \t]*(?=\n|$)`, "g");
-const fewestInline = 8; // separators
+const fewestInline = 8;
 const largestInline = 1 / 4; // of the text
 
 /**
- * Null: there are none. Within a line `<|endoftext|>` may be a word of prose, which a text about language models has: it separates only
- * where many cut the whole text into small parts.
+ * Null: there are none. Within a line `<|endoftext|>` may be a word of prose: it separates only where many cut the
+ * whole text into small parts.
  */
 function splitAtSeparators(text: string): string[] | null {
   const parts = text.split(endOfTextToken);
@@ -101,7 +99,7 @@ function splitAtSeparators(text: string): string[] | null {
   return ofLines.length === 1 ? null : ofLines;
 }
 
-/** So that no single document is most of what is held out. */
+/** No single document may be most of what is held out. */
 export function cutLong({ id, text }: CorpusDocument, chars: number): CorpusDocument[] {
   if (text.length <= Math.max(chars, documentCharsLimit)) return [{ id, text }];
   return cutAtBlankLines(text).map((part) => part.trim()).filter((part) => part.length > 0)

@@ -1,7 +1,4 @@
-/**
- * A prepared dataset, open for reading: token windows for any microbatch (core/data/microbatch.ts), held-out windows
- * for evaluation. Opening checks every file against its hash.
- */
+/** A prepared dataset, open for reading. Opening checks every file against its hash. */
 
 import { heldOutSequences, microbatchSequences, windowsPerPass } from "../../../core/data/microbatch.ts";
 import type { MicrobatchId } from "../../../core/ids.ts";
@@ -25,13 +22,12 @@ export interface Batch {
 }
 
 export interface BatchShape {
-  readonly seed: number; // the run's seed
+  readonly seed: number;
   readonly sequences: number; // B
   readonly contextLength: number; // T
 }
 
 export interface BatchSource {
-  /** Of one pass over the data. */
   readonly windows: number;
   readonly heldOutWindows: number;
   tokensOf(microbatch: MicrobatchId): Batch;

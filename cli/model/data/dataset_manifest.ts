@@ -1,9 +1,8 @@
 /**
  * `dataset.json`: describes a prepared dataset. It is written last, so a folder without it is not a dataset.
  *
- * `hash` names the data everywhere in the protocol. It is the SHA-256 of the lines `<sha256>  <name>\n` of tokenizer,
- * held-out file and shards, in this order; the same number comes from
- * `sha256sum tokenizer.json heldout.bin train-*.bin | sha256sum`.
+ * `hash` names the data in the protocol: the SHA-256 of the lines `<sha256>  <name>\n` of tokenizer, held-out file and
+ * shards, as from `sha256sum tokenizer.json heldout.bin train-*.bin | sha256sum`.
  */
 
 import * as v from "valibot";
@@ -14,7 +13,7 @@ export const datasetFormat = "iota-dataset-1";
 export const manifestName = "dataset.json";
 
 const requestShape = v.object({
-  corpusHash: sha256Shape, // of all documents of the corpus, used or not
+  corpusHash: sha256Shape, // of the whole corpus
   vocabSize: countShape,
   heldOutFraction: v.number(),
   maxBytes: countShape, // 0 = all
@@ -29,7 +28,7 @@ const splitShape = v.object({
 });
 
 const sourceShape = v.object({
-  documents: countShape, // of the text, duplicates included
+  documents: countShape,
   textBytes: countShape,
   duplicates: countShape, // documents that are equal to another
   duplicateBytes: countShape,
@@ -38,10 +37,10 @@ const sourceShape = v.object({
 const manifestShape = v.object({
   format: v.literal(datasetFormat),
   hash: sha256Shape,
-  corpus: v.string(), // as requested
+  corpus: v.string(),
   request: requestShape,
   tokenBytes: v.picklist([2, 4]), // little-endian u16 up to 65,536 tokens of vocabulary, u32 above
-  source: v.optional(sourceShape), // what the splits were taken from; older versions did not write it
+  source: v.optional(sourceShape), // older versions did not write it
   tokenizer: fileEntryShape,
   train: splitShape,
   heldOut: splitShape,
@@ -68,7 +67,6 @@ export function isSameRequest(a: DatasetRequest, b: DatasetRequest): boolean {
   return values(a) === values(b);
 }
 
-/** Null if the folder has no manifest, or one that is damaged or of another version. */
 export async function readDatasetManifest(folder: string): Promise<DatasetManifest | null> {
   const bytes = await readIfPresent(`${folder}/${manifestName}`);
   if (bytes === null) return null;

@@ -1,14 +1,9 @@
-/**
- * Whether a text is JSON, or values of it line by line, and how jq takes the texts out.
- *
- * Only the beginning is read. It is JSON if nothing but JSON's tokens stands there, in an order that JSON allows: prose fails at its
- * first word outside quotation marks.
- */
+/** Whether the beginning of a text is JSON, or values of it line by line, and how jq takes the texts out. */
 
 export interface JsonText {
   readonly isLines: boolean;
   readonly kind: "records with fields" | "lists" | "strings in quotation marks";
-  readonly texts: string; // as jq writes them
+  readonly texts: string;
 }
 
 export type JsonFinding =
@@ -21,10 +16,10 @@ const firstChars = 1_000_000;
 const mostTokens = 20_000;
 const fewestRecords = 5; // no prose begins with so many, whatever stands below them
 const fewestToMention = 3;
-const fewestStrings = 20; // a conversation of so many lines that are wholly in quotation marks, without any other, is data too
+const fewestStrings = 20; // so many lines wholly in quotation marks are data, even a conversation
 
 export function findJson(text: string): JsonFinding {
-  const start = text.slice(0, firstChars).replace(/^(?:\s*(?:#|\/\/).*\n)+/, "").trim(); // comments
+  const start = text.slice(0, firstChars).replace(/^(?:\s*(?:#|\/\/).*\n)+/, "").trim();
   if (!/^[[{"]/.test(start)) return null;
   const read = readValues(start);
   const isOfStrings = read.values > 0 && read.values === read.topStrings;
@@ -46,7 +41,7 @@ export function findJson(text: string): JsonFinding {
 interface Read {
   isWhole: boolean; // to the end, or as far as it was read
   values: number; // whole ones that no other holds
-  topStrings: number; // of them
+  topStrings: number;
   strings: number;
   hasFields: boolean;
   readonly fields: Map<string, number>; // characters of text by field
@@ -99,7 +94,6 @@ function isValue(line: string): boolean {
   return parsed(line) !== undefined;
 }
 
-/** Undefined if the line is not a JSON value. */
 function parsed(line: string): unknown {
   try {
     return JSON.parse(line);
@@ -108,7 +102,6 @@ function parsed(line: string): unknown {
   }
 }
 
-/** Null if it holds no text. */
 function textsOf(
   { strings, hasFields, fields }: Read,
   { isLines, line }: { isLines: boolean; line: string },

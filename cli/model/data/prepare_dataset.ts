@@ -3,9 +3,7 @@
  *
  * Documents are ordered by a keyed hash of their text, and the first ones, up to `heldOutFraction` of the bytes, are
  * held out. No miner sees held-out text: equal documents count once, and the tokenizer is trained only on training
- * documents. In a file, a document longer than what is held out is cut. Every document ends with `<|endoftext|>`. A
- * folder that already holds the requested dataset, hashes verified, is used as it is. Planning only reads and refuses
- * a text that cannot be used; writing follows.
+ * documents. In a file, a document longer than what is held out is cut. Planning only reads.
  */
 
 import { assert } from "../../../core/assert.ts";
@@ -38,22 +36,21 @@ import { formatTokenizer } from "./tokenizer_file.ts";
 
 export interface PrepareOptions {
   readonly folder: string;
-  readonly corpus: string; // "sotu" or the path of a text file
+  readonly corpus: string;
   readonly vocabSize: number; // a multiple of 64
-  readonly heldOutFraction: number; // of the text's bytes, above 0 and below 1
-  readonly maxBytes: number; // of text used; 0 = all
-  readonly seed: number; // of the split
+  readonly heldOutFraction: number; // of the text's bytes, in (0, 1)
+  readonly maxBytes: number; // 0 = all
+  readonly seed: number;
   /** Keeps its original text: the corpus is not read while the folder is complete. */
   readonly isResumed?: boolean;
-  /** T of a run: both splits must hold at least one sequence. Absent: any length will do. */
+  /** Both splits must hold a sequence. Absent: any length will do. */
   readonly contextLength?: number;
   readonly disk?: Disk;
 }
 
-/** Nothing has been written. */
 export interface DatasetPlan {
-  readonly tokenizerHash: string; // of its file
-  readonly doubt: string | null; // of the text that was read: corpus.ts
+  readonly tokenizerHash: string;
+  readonly doubt: string | null;
   /** `onEncoded`: how many characters of the training text are tokens by now. */
   write(onEncoded?: (done: number, total: number) => void): Promise<Dataset>;
 }

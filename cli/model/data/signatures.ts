@@ -1,15 +1,14 @@
 /**
  * Formats that are not text, by the first bytes of their files, and the command that makes text of them.
  *
- * Bytes that are letters may begin a text too ("MZ", "ID3"): those count only beside a control byte, which all of
- * these formats have.
+ * Letters may begin a text too ("MZ", "ID3"): those count only beside a control byte, which all of these formats have.
  */
 
 import { shellWord, shellWords } from "../../program/shell_words.ts";
 
 interface Signature {
   readonly bytes: string;
-  readonly at?: number; // default: 0
+  readonly at?: number;
   readonly kind: string;
   readonly next: (path: string) => string;
 }
@@ -98,7 +97,7 @@ const signatures: readonly Signature[] = [
 ];
 
 const headBytes = 300;
-const documents = /^(%PDF-|\{\\rtf)/; // are text themselves, with words before it that no prose has
+const documents = /^(%PDF-|\{\\rtf)/; // text themselves, but no prose begins so
 
 export function knownFormat(bytes: Uint8Array): Pick<Signature, "kind" | "next"> | null {
   const first = bytes.subarray(0, headBytes);

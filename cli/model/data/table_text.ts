@@ -1,9 +1,9 @@
 /**
- * Whether a text is a table (CSV, TSV, and the same with semicolons or bars), and which of its columns holds the most text.
+ * Whether a text is a table (CSV, TSV, and the same with semicolons or bars), and which column holds the most text.
  *
- * Only the beginning is read. A table's records all have as many fields as its first line. So may verse and dialogue, line by line, so
- * that this alone is unclear. It is a table if besides: a column holds only numbers, or fields are in quotation marks from delimiter to
- * delimiter, or the first line is of short names above long entries; and no space follows its delimiters, as in sentences.
+ * Only the beginning is read. All records have as many fields as the first line, which verse and dialogue may have too.
+ * So a table must also have a column of numbers, fields in quotation marks from delimiter to delimiter, or a first line
+ * of short names above long entries; and no space follows its delimiters, as in sentences.
  */
 
 const delimiters = [",", ";", "\t", "|"] as const;
@@ -12,9 +12,9 @@ export type Delimiter = (typeof delimiters)[number];
 export interface Table {
   readonly columns: number;
   readonly delimiter: Delimiter;
-  readonly index: number; // from 0, of the column with the most text
+  readonly index: number; // of the column with the most text
   readonly hasNames: boolean;
-  readonly isSpaced: boolean; // a space follows each delimiter
+  readonly isSpaced: boolean;
 }
 
 export type TableFinding =
@@ -24,7 +24,7 @@ export type TableFinding =
 
 const firstChars = 1_000_000;
 const sampledRecords = 200;
-const fewestRecords = 3; // below the names
+const fewestRecords = 3;
 const fewestToMention = 10; // so many lines of verse have the same number of commas by intent
 const evenShare = 0.95; // of the records: exports have flaws
 const numberColumn = /^[-+]?\d[\d.,:/ TZ+-]*%?$/; // numbers, dates and times
@@ -87,7 +87,7 @@ function isOfNumbers(entries: readonly string[]): boolean {
 const isNamed = (names: readonly string[], { entry, name }: { entry: number; name: string }): boolean =>
   names.every(({ length }) => length <= longestName) && entry >= Math.max(leastEntry, namesRatio * name.length);
 
-/** The first records. A field in quotation marks may hold delimiters and line ends. */
+/** A field in quotation marks may hold delimiters and line ends. */
 function readRecords(text: string, delimiter: Delimiter): string[][] {
   const records: string[][] = [];
   let fields: string[] = [];

@@ -1,9 +1,8 @@
 /**
  * What a file that is not plain text is, told by its content, and the command that makes text of it.
  *
- * A file's name counts for nothing. Where it is unclear whether a text is prose or records, it is prose, and the
- * person reads why. Text in an encoding of one byte a character cannot be told from another such encoding:
- * `encodingOf` names the most common one.
+ * Unclear texts count as prose. Encodings of one byte a character cannot be told apart: `encodingOf` names the most
+ * common.
  */
 
 import { plural } from "../../terminal/text/format.ts";
@@ -13,7 +12,7 @@ import { knownFormat } from "./signatures.ts";
 import { findTable, type Table } from "./table_text.ts";
 
 export interface NotText {
-  readonly found: string; // "it is compressed with gzip"
+  readonly found: string;
   readonly next: string;
 }
 
@@ -28,16 +27,16 @@ export function binaryFormat(bytes: Uint8Array, path: string): NotText | null {
 
 const sampleBytes = 65_536;
 const notText: NotText = { found: "it is a binary file", next: "Pass a text file" };
-const mostControls = 0.01; // of the bytes
+const mostControls = 0.01;
 
-/** Of the bytes that are not zero, which may be a hole in a text. ESC and backspace are in logs of terminals and in manuals. */
+/** Zero bytes may be a hole in a text. ESC and backspace are in logs of terminals and in manuals. */
 function hasControls(bytes: Uint8Array): boolean {
   const sample = bytes.subarray(0, sampleBytes).filter((byte) => byte !== 0);
   return sample.filter((byte) => byte < 8 || (byte > 13 && byte < 32 && byte !== 27)).length >
     mostControls * sample.length;
 }
 
-/** Blocks of them are left by a crash, a full disk or a download that was cut off. */
+/** A crash, a full disk or an interrupted download leaves blocks of them. */
 function zeroBytes(bytes: Uint8Array, path: string): NotText | null {
   const first = bytes.indexOf(0);
   if (first < 0) return null;
@@ -75,7 +74,7 @@ const conversion = (encoding: string, path: string): string =>
 
 export interface RecordsFound {
   readonly refused: NotText | null;
-  /** What it could be, where that is unclear: it is taken for prose. */
+  /** Why it may not be prose. */
   readonly doubt: string | null;
 }
 
@@ -121,11 +120,11 @@ function tableRefusal({ columns, delimiter, index, hasNames, isSpaced }: Table, 
   };
 }
 
-/** UTF-16 and UTF-32 text, by its mark or by decoding it. */
-type WideEncoding = "UTF-16" | "UTF-32" | "UTF-16LE" | "UTF-16BE"; // with a mark, the mark says the order of the bytes
+/** By its mark or by decoding. */
+type WideEncoding = "UTF-16" | "UTF-32" | "UTF-16LE" | "UTF-16BE"; // a mark says the order of the bytes
 
 const leastText = 0.95; // of the characters: a few may be newer than this program's tables
-const mostSwapped = 0.1; // of the blanks
+const mostSwapped = 0.1;
 
 /** Null: it is not, or the bytes say nothing. */
 function wideEncoding(bytes: Uint8Array): WideEncoding | null {

@@ -1,13 +1,11 @@
-/**
- * Whether a text is long enough for a run's sequences. A short text is refused before anything of the run is written.
- */
+/** Whether a text is long enough for a run's sequences, checked before anything of the run is written. */
 
 import { knobAt } from "../../../core/config/knobs.ts";
 import { UserError } from "../../program/errors.ts";
 
 export type SplitName = "training" | "held-out";
 
-/** Each split as its documents' tokens, or as counts of tokens; read only until there are enough. */
+/** As tokens or counts of tokens; read only until there are enough. */
 export type SplitTokens = Readonly<Record<SplitName, Iterable<number | { readonly length: number }>>>;
 
 export interface SequenceNeeds {
@@ -37,7 +35,7 @@ export interface ShortText {
   readonly split: SplitName;
   readonly tokens: number;
   readonly contextLength: number;
-  readonly sequences?: number; // 1
+  readonly sequences?: number;
   readonly isResumed?: boolean;
 }
 
@@ -56,7 +54,6 @@ export function tooShort({ split, tokens, contextLength, sequences = 1, isResume
   );
 }
 
-/** `most`: the longest sequence that the text holds. */
 function adviceFor(split: SplitName, most: number): string {
   const knob = knobAt("model.contextLength");
   if (knob.kind !== "int") return "Use more text";

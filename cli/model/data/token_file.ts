@@ -1,6 +1,6 @@
 /**
- * Token ids on disk: flat little-endian files, u16 or u32, read at any position without loading them. A stream of
- * tokens may span several files (shards). Reads are synchronous: a window is a few hundred bytes.
+ * Token ids on disk: flat little-endian files, u16 or u32, read at any position without loading them. A stream may span
+ * several files (shards). Reads are synchronous: a window is a few hundred bytes.
  */
 
 import { assert, present } from "../../../core/assert.ts";
@@ -19,12 +19,12 @@ export function tokensAsBytes(tokens: Iterable<number>, tokenBytes: TokenBytes):
 
 interface OpenShard {
   readonly file: Deno.FsFile;
-  readonly first: number; // position of its first token in the stream
+  readonly first: number;
   readonly tokens: number;
 }
 
 export class TokenReader {
-  readonly tokens: number; // length of the stream
+  readonly tokens: number;
   readonly #shards: OpenShard[] = [];
   readonly #tokenBytes: TokenBytes;
 

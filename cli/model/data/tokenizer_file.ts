@@ -1,6 +1,5 @@
 /**
- * A tokenizer as a Hugging Face `tokenizer.json`, which Python's `tokenizers` and `@huggingface/tokenizers` load
- * unchanged.
+ * A tokenizer as a Hugging Face `tokenizer.json`, which Python's `tokenizers` and `@huggingface/tokenizers` load.
  *
  * Reads only our own layout (bpe_model.ts): ids 0–255 are the bytes, merge i has id 256 + i, the last id is
  * `<|endoftext|>`. Anything else is refused with the first difference.
@@ -70,7 +69,6 @@ export function formatTokenizer(tokenizer: Tokenizer): string {
   return `${JSON.stringify(file, null, 2)}\n`;
 }
 
-/** `sha256`: of the file that the run was trained with. */
 export async function readTokenizer(path: string, sha256: string): Promise<Tokenizer> {
   const bytes = await attempting({ action: "read the tokenizer", value: path }, () => Deno.readFile(path));
   mustBeTokenizerOf(path, { wanted: sha256, found: sha256Hex(bytes) });

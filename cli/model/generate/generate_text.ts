@@ -1,9 +1,9 @@
 /**
  * Continues a prompt with a model whose stages are all in this process.
  *
- * Each token runs the whole window through the stages again: the interface has no key-value cache. A prompt shorter
- * than the window is padded on the right; attention is causal, so later positions cannot change earlier ones. For
- * longer text the window slides: only the last T tokens are used.
+ * Each token runs the whole window through the stages again: the interface has no key-value cache. A short prompt is
+ * padded on the right; attention is causal, so later positions cannot change earlier ones. For longer text the window
+ * slides.
  */
 
 import { assert, present } from "../../../core/assert.ts";
@@ -52,14 +52,14 @@ export interface GenerateOptions extends SampleOptions {
   readonly stages: readonly StageCompute[]; // head to tail, opened with `sequences: 1`, parameters loaded
   readonly tokenizer: Tokenizer;
   readonly prompt: string;
-  readonly tokens: number; // maximum number of new tokens
+  readonly tokens: number;
   readonly seed: number;
-  /** Asked before each token. @default always goes on */
+  /** @default always goes on */
   readonly goesOn?: () => boolean;
   readonly onToken?: (token: number) => void;
 }
 
-/** The continuation, without the prompt. Ends early at `<|endoftext|>`, which is not part of it. */
+/** Returns the continuation without the prompt. Ends early at `<|endoftext|>`, which is not part of it. */
 export async function generateText(options: GenerateOptions): Promise<string> {
   const { stages, tokenizer, seed, goesOn = () => true } = options;
   const tail = present(stages.at(-1), "Generating needs at least one stage");

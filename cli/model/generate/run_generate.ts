@@ -1,7 +1,7 @@
 /**
- * `iota generate`, from the command line to the text: newest whole checkpoint, all stages on one device, one sequence.
+ * `iota generate`: newest whole checkpoint, all stages on one device, one sequence.
  *
- * Stages are opened for as many tokens as prompt and text have where that is less than the model's context: attention is causal
+ * Stages are opened for as many tokens as prompt and text have, if less than the model's context: attention is causal
  * and positions count from the first token, so the text is the same and each token costs less.
  */
 
@@ -31,8 +31,8 @@ export interface SampleRequest {
   readonly seed: number;
   /** Of all stages together; a larger model throws a `ModelTooLarge`. @default what the device can hold */
   readonly mostBytes?: number;
-  readonly onToken?: (made: number) => void; // so many so far
-  readonly goesOn?: () => boolean; // see generateText
+  readonly onToken?: (made: number) => void;
+  readonly goesOn?: () => boolean;
 }
 
 export async function runGenerate(context: CommandContext): Promise<number> {
@@ -73,7 +73,7 @@ export class ModelTooLarge extends Error {
 }
 
 export interface Sample {
-  readonly text: string; // without the prompt
+  readonly text: string;
   readonly round: number;
   readonly step: number;
   readonly tokens: number;
@@ -111,7 +111,7 @@ export async function sampleRun(
   return { text, tokens, round: found.manifest.round, step: found.manifest.step };
 }
 
-/** The run whose checkpoint, or folder of checkpoints, was named in its place: by its name, as only that folder may be read. */
+/** The run whose checkpoint, or folder of checkpoints, was named in its place. Only the run's folder may be read. */
 const runAround = (folder: string): string | undefined => /^(.+?)\/checkpoints(\/[^/]*)?\/?$/.exec(folder)?.[1];
 
 async function openStages(
@@ -129,7 +129,6 @@ async function openStages(
   return stages;
 }
 
-/** Each token passes through all stages. */
 async function mustFit(specs: readonly StageSpec[], mostBytes: number): Promise<void> {
   let bytes = 0;
   for (const spec of specs) bytes += (await planStage(spec, "cpu", { optimizer: null })).bytes;
@@ -140,7 +139,6 @@ async function mustFit(specs: readonly StageSpec[], mostBytes: number): Promise<
 
 const contextUnit = 8; // tokens, as in core/config/knobs.ts
 
-/** No longer than `tokens` needs. */
 function specsFor(config: RunConfig, tokens: number): StageSpec[] {
   const { contextLength: most } = config.model;
   const contextLength = Math.min(most, contextUnit * Math.ceil(tokens / contextUnit));

@@ -1,6 +1,6 @@
 /**
- * A thread for one sample of a run's text: it reads the newest checkpoint, generates, answers and ends, so that a
- * model is in memory only meanwhile. It may read the run's folder and nothing else.
+ * A thread for one sample of a run's text, so that a model is in memory only meanwhile. It may read only the run's
+ * folder.
  */
 
 import { resolve } from "node:path";

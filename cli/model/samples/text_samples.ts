@@ -1,11 +1,9 @@
 /**
- * Samples of the model's text while a run goes on, from each round's checkpoint. The same prompt and the same draws,
- * so that rounds can be compared.
+ * Samples of the model's text from each round's checkpoint, with the same prompt and the same draws.
  *
- * A sample takes one thread for at most `mostMs`, then its text ends early; the next waits until all samples together
- * have taken at most `share` of the time. What fails is tried again with the next round; a model that is too large,
- * or whose first token does not come in time, has no samples. Nothing waits for a sample but the end of a finished
- * run, and that for at most `lastMs`.
+ * A sample takes one thread for at most `mostMs`, and all together at most `share` of the time. What fails is tried
+ * again with the next round; a model that is too large, or too slow, has no samples. Only the end of a finished run
+ * waits for a sample.
  */
 
 import type { RunConfig } from "../../../core/config/config.ts";
@@ -24,9 +22,8 @@ const sampling = { temperature: 0.7, topK: 40, seed: 1 }; // as at the end of a 
 const charactersOfToken = 16; // more than any text needs on average
 
 export interface TextSamplesOptions {
-  readonly folder: string; // of the run
-  readonly config: () => RunConfig; // of now
-  /** The newest step of any process of the run. */
+  readonly folder: string;
+  readonly config: () => RunConfig;
   readonly sampledStep: () => number | null;
   readonly timers: Timers;
   readonly start: StartSample;
@@ -39,10 +36,10 @@ export class TextSamples {
   #isWanted = false; // a checkpoint has no sample yet
   #isOver = false;
   #thread: SampleThread | null = null;
-  #nextAtMs = -Infinity; // steady
+  #nextAtMs = -Infinity;
   #cancel: Cancel | null = null;
   #lastTookMs = 0;
-  #idle: () => void = () => {}; // told once no sample is being made or can be
+  #idle: () => void = () => {};
 
   constructor(options: TextSamplesOptions) {
     this.#options = options;

@@ -1,9 +1,6 @@
 /**
- * Where a node dials its orchestrator: its first address, and if that stays silent, the one that the chain currently
- * announces.
- *
- * An orchestrator that moved announces its new address under the same run and key. Sessions, tickets and the node's
- * work do not depend on the address. Only the pinned run of the pinned orchestrator is followed.
+ * Dials an orchestrator's first address and, while that stays silent, looks for the address that the chain announces.
+ * Only the pinned orchestrator's announcements are followed.
  */
 
 import type { Timers } from "../../../net/timers.ts";
@@ -12,10 +9,7 @@ import { type HubAddress, hubAddress } from "../../roles/addresses.ts";
 
 export interface DialledHubOptions {
   readonly address: HubAddress;
-  /**
-   * The socket that the chain currently announces for this node's run; null: none. Absent: the run was not found on a
-   * chain.
-   */
+  /** Null: no announcement. Absent: the run was not found on a chain. */
   readonly lookUp: (() => Promise<string | null>) | null;
   readonly timers: Pick<Timers, "steadyMs">;
   readonly onMoved: (socket: string) => void;
@@ -23,14 +17,14 @@ export interface DialledHubOptions {
 }
 
 const vainAttempts = 3; // a restarting orchestrator is back by then
-const firstPauseMs = 5_000; // between reads; doubled each time, because thousands may read at once
+const firstPauseMs = 5_000; // doubled each time, because thousands of nodes may read at once
 const longestPauseMs = 60_000;
 
 export class DialledHub {
   readonly #options: DialledHubOptions;
   #address: HubAddress;
   #attempts = 0; // since the last connection
-  #lookAtMs = 0; // monotonic clock
+  #lookAtMs = 0;
   #pauseMs = firstPauseMs;
   #isLooking = false;
 

@@ -1,9 +1,9 @@
 /**
- * What a node does on its own chain before it dials an orchestrator that was typed: it has itself registered there,
- * so that the printed join line admits a fresh wallet.
+ * Registers a node on its own chain before it dials a typed orchestrator, so that the printed join line admits a fresh
+ * wallet.
  *
- * It waits for what registration alone does not give, such as a validator's permit, unless the orchestrator admits
- * the node without it. A chain that cannot be read keeps no node away.
+ * What registration does not give, such as a validator's permit, is awaited unless the orchestrator admits the node
+ * without it. An unreadable chain keeps no node away.
  */
 
 import { type Chain, ChainError } from "../../../chain/chain.ts";
@@ -13,20 +13,18 @@ import type { SearchWorld } from "./run_search.ts";
 
 export interface EnrolFirstOptions {
   readonly chain: NamedChain;
-  /** Returns what is still missing; null: nothing. */
+  /** Returns what is still missing, or null. */
   readonly prepare: (chain: Chain) => Promise<string | null>;
   readonly isAdmitted: () => Promise<boolean>;
-  /** Each reason once. */
   readonly onWaiting: (why: string) => void;
   readonly onUnread: (why: string) => void;
-  readonly giveUpAfterMs: number | null; // null: never
+  readonly giveUpAfterMs: number | null;
   readonly onGivenUp: (why: string) => Error;
   readonly signal: AbortSignal;
 }
 
 const lookEveryMs = 2_000;
 
-/** Rejects with the signal's reason when aborted, or with the error from `onGivenUp`. */
 export async function enrolFirst(
   world: Pick<SearchWorld, "openChain" | "isPublic" | "timers">,
   options: EnrolFirstOptions,

@@ -1,7 +1,6 @@
 /**
- * A node's orchestrator, from its command line: the one typed, as an address or an invite, or the one that the search
- * finds (run_search.ts). An announcement or an invite names the key, and overrides what was remembered for the
- * address.
+ * Finds a node's orchestrator: the typed address or invite, or the search's result (run_search.ts). The key in an
+ * announcement or an invite overrides a remembered one.
  */
 
 import { type HotkeyPair, verifySignature } from "../../../chain/wallet/hotkey.ts";
@@ -31,8 +30,8 @@ import { chainSocketOptions } from "../../program/outbound.ts";
 
 export interface FoundHub {
   readonly place: DialledHub;
-  readonly pin: Pinned; // what the orchestrator must prove
-  /** As typed or where the run was found; null: the run names it. */
+  readonly pin: Pinned;
+  /** Null: the run names it. */
   readonly chain: NamedChain | null;
 }
 
@@ -92,7 +91,6 @@ const meetingOf = ({ signer, role, dial }: FindOptions): MeetingOptions => ({
   ...{ timers: systemTimers, random: systemRandom },
 });
 
-/** Says what the node still lacks. */
 async function prepare(
   { output }: CommandContext,
   { chain, isPublic, finding: { signer, role } }: { chain: Chain; isPublic: boolean; finding: FindOptions },
@@ -159,7 +157,7 @@ function placeOf(
   });
 }
 
-/** The address that the chain announces for this run of this orchestrator, or for the orchestrator's next run. */
+/** This run's announced address, otherwise that of the orchestrator's next run. */
 async function announcedSocket(
   { network, netuid }: NamedChain,
   { run, hub }: { run: string; hub: string },
@@ -194,7 +192,7 @@ export const searchWorld: SearchWorld = {
       connection.close();
       return true;
     } catch {
-      return false; // whatever the system error, there is none to query
+      return false;
     }
   },
   hasOwnHub: async () => await askStatus({ http: hubAddress(ownHub).http, deadlineMs: statusMs }) !== null,
@@ -211,7 +209,6 @@ function sayWaiting({ output, options }: CommandContext, why: string): void {
   output.log.warn(waitingText(why, { isNamed: options.given("orchestrator") }));
 }
 
-/** `isNamed`: by address or invite. */
 export function waitingText(why: string, { isNamed }: { isNamed: boolean }): string {
   return `Not in a run yet: ${why}${isNamed ? "" : "; with an invite: --orchestrator 'iota://HOST:PORT/RUN#KEY'"}`;
 }
@@ -234,7 +231,6 @@ function sayFound({ output }: CommandContext, found: FoundRun): void {
   );
 }
 
-/** "the subnet's owner 5Fabc…wxyz" */
 export function byText({ by, hotkey }: Pick<Announcement, "by" | "hotkey">): string {
   return `${by === "owner" ? "the subnet's owner" : "the staked validator"} ${shortAddress(hotkey)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Which certificates a node accepts from an orchestrator at wss://: those the system trusts, or those of --tls-ca.
- * TLS only keeps traffic secret; the hotkey in the hello proves the orchestrator's identity.
+ * The certificates that a node accepts at wss://. TLS only keeps traffic secret; the hotkey in the hello proves the
+ * orchestrator's identity.
  */
 
 import { dialThrough } from "../../../net/links/client.ts";
@@ -13,7 +13,6 @@ import { readTlsAuthority } from "../../files/tls_files.ts";
 export interface HubTrust {
   readonly dial: Dial;
   readonly http: { readonly fetch: Fetch };
-  /** In a pool of their own that can be closed. */
   readonly connections: () => Connections;
 }
 

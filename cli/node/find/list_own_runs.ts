@@ -1,4 +1,4 @@
-/** `iota runs --own`: the runs in this machine's folders, the newest first. */
+/** `iota runs --own`: this machine's runs, the newest first. */
 
 import type { CommandContext } from "../../terminal/command.ts";
 import { stamp } from "../../terminal/output/log.ts";

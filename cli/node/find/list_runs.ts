@@ -1,6 +1,6 @@
 /**
- * `iota runs`: the runs that a subnet's chain announces, who vouches for each, and whether it answers. The answers
- * prove nothing; a joining node verifies the key.
+ * `iota runs`: the runs that a subnet's chain announces, who vouches for each, and whether it answers, which proves
+ * nothing.
  */
 
 import { parseEndpoints } from "../../../chain/subtensor/connection/endpoints.ts";
@@ -22,8 +22,8 @@ import { askAnyStatus, type RunStatus } from "./run_status.ts";
 
 export interface ShownRun {
   readonly announcement: Announcement;
-  readonly status: RunStatus | null; // null: no answer that can be read
-  /** The node that answers at the announced address, as it describes itself; `untrusted`: its certificate is not trusted. */
+  readonly status: RunStatus | null; // null: no readable answer
+  /** `untrusted`: its certificate is not trusted. */
   readonly answers: "itself" | "another" | "nobody" | "untrusted";
 }
 
@@ -62,7 +62,6 @@ export function answererOf({ invite: { run, hub } }: Announcement, status: RunSt
   return status.runId === run && status.hub === hub ? "itself" : "another";
 }
 
-/** The named chain, or the one that a node without --chain would read. */
 async function placeOf(context: CommandContext): Promise<NamedChain> {
   const given = givenChain(context);
   if (given?.network === "none") {

@@ -1,8 +1,8 @@
 /**
- * One contact with an orchestrator, to find out whether it is the one that was announced and lets this node in.
+ * One contact with an orchestrator: whether it is the announced one and admits this node.
  *
- * Two steps, because a hello starts a session: `meetHub` reads who answers, `prove` sends the signed hello and checks
- * the orchestrator's proof. The connection ends with the answer; the role dials again.
+ * A hello starts a session, so there are two steps: `meetHub` reads who answers, `prove` exchanges the signed hello.
+ * The role dials again afterwards.
  */
 
 import type { Fault } from "../../../core/fault.ts";
@@ -21,17 +21,14 @@ import { decodeFrame, encodeFrame } from "../../../net/messages/frame.ts";
 import type { Random, Timers } from "../../../net/timers.ts";
 import type { Invite } from "../../address/invite.ts";
 
-/**
- * `proven`: the announced orchestrator, and it lets this node in. `later`: it says "try again". `refused`: it refuses this node for
- * good. `other`: another orchestrator or run. `silent`: no proof of any kind.
- */
+/** `later`: it asks for a retry. `refused`: for good. `other`: another orchestrator or run. `silent`: no proof. */
 export type Answer =
   | { readonly type: "proven" }
   | { readonly type: "later" | "refused" | "other" | "silent"; readonly why: string };
 
 export type Miss = Exclude<Answer, { type: "proven" }>;
 
-/** `claims`: it names the announced key and run, which `prove` checks. */
+/** `claims`: it names the announced key and run; `prove` checks both. */
 export type Meeting =
   | { readonly type: "claims"; prove(): Promise<Answer>; close(): void }
   | Miss;
@@ -94,7 +91,6 @@ const missOf = ({ code, detail }: Fault): Miss => ({ type: finalCodes.has(code) 
 
 type Heard = { readonly type: "header"; readonly header: unknown } | { readonly type: "lost"; readonly why: string };
 
-/** The headers of one connection, in order; its end is the last thing heard. */
 class HelloLine {
   readonly #timers: Timers;
   readonly #wire: Wire;

@@ -1,6 +1,6 @@
 /**
- * The runs in this machine's folders, read in bounded time: of a long record log only its end. With --data it looks
- * nowhere else. Files that cannot be read leave a field null, so that one damaged run does not hide the others.
+ * The runs in this machine's folders. Unreadable files leave a field null, so that one damaged run does not hide the
+ * others.
  */
 
 import { resolve } from "node:path";
@@ -18,15 +18,15 @@ import { shellWord } from "../../program/shell_words.ts";
 
 export interface OwnRunPlace {
   readonly folder: string;
-  readonly atMs: number; // when its files last changed
+  readonly atMs: number;
 }
 
 export interface OwnRun extends OwnRunPlace {
-  readonly run: string | null; // its id
-  readonly size: string | null; // of the model
+  readonly run: string | null;
+  readonly size: string | null;
   readonly step: number | null;
-  readonly steps: number | null; // planned
-  readonly loss: number | null; // of the last step
+  readonly steps: number | null;
+  readonly loss: number | null;
   readonly state: "running" | "finished" | "stopped";
 }
 
@@ -35,7 +35,7 @@ interface Asked {
   readonly environment: Environment;
 }
 
-/** Folders that may hold runs, and folders that may be one. A folder that a person works in comes before the others. */
+/** The current folder comes first. */
 function placesOf({ options, environment }: Asked): { parents: string[]; singles: string[] } {
   const data = options.text("data");
   if (data !== undefined) return { parents: [`${data}/runs`], singles: [data] };
@@ -52,7 +52,6 @@ function placesOf({ options, environment }: Asked): { parents: string[]; singles
   };
 }
 
-/** What may have to be read to list the runs. A single folder without a run is not among them. */
 export async function foldersOfRuns(asked: Asked): Promise<string[]> {
   const { parents, singles } = placesOf(asked);
   const held = await Promise.all(singles.map(isRun));
@@ -69,7 +68,6 @@ export async function ownRuns(asked: Asked): Promise<OwnRunPlace[]> {
   return found.flat().sort((a, b) => b.atMs - a.atMs);
 }
 
-/** And those that were put aside in it. */
 async function runsIn(folder: string): Promise<OwnRunPlace[]> {
   const aside = (await namesIn(folder)).filter(isRunPutAside).map((name) => `${folder}/${name}`);
   const runs: OwnRunPlace[] = [];
@@ -79,7 +77,7 @@ async function runsIn(folder: string): Promise<OwnRunPlace[]> {
   return runs;
 }
 
-/** The newest run, or the one in the folder that --data names or the person works in; null: there is none. */
+/** Prefers the run in the folder of --data or the current one. Null: none. */
 export async function newestRun(asked: Asked): Promise<string | null> {
   for (const single of placesOf(asked).singles) if (await isRun(single)) return single;
   return (await ownRuns(asked))[0]?.folder ?? null;
@@ -110,7 +108,7 @@ const isRun = async (path: string): Promise<boolean> => {
   try {
     return await holdsARun(path) || await isThere(recordPath(path));
   } catch {
-    return false; // not this user's, or outside what the command may read
+    return false;
   }
 };
 
@@ -120,7 +118,7 @@ async function namesIn(folder: string): Promise<string[]> {
   try {
     return (await Array.fromAsync(Deno.readDir(folder))).filter(({ isFile }) => !isFile).map(({ name }) => name);
   } catch {
-    return []; // as in isRun
+    return [];
   }
 }
 
@@ -133,15 +131,15 @@ async function changedAtMs(folder: string): Promise<number> {
   return Math.max(...await Promise.all(times));
 }
 
-const tailBytes = 2 ** 20; // far more than the records of one step
+const tailBytes = 2 ** 20; // far more than one step's records
 
 interface Progress {
   readonly step: number | null;
-  readonly loss: number | null; // of that step; null: not in the tail, or nothing was trained
-  readonly isOver: boolean; // all steps are done and stored, and nobody took the run up again
+  readonly loss: number | null; // null: not in the tail, or nothing was trained
+  readonly isOver: boolean; // all steps are done and stored, and the run was not resumed
 }
 
-/** By the end of the record log, which a killed run has too. Null: no step is there. */
+/** From the end of the record log, which a killed run has too. Null: no step. */
 async function lastProgress(folder: string): Promise<Progress | null> {
   const lines = (await tailOf(recordPath(folder))).split("\n").reverse();
   let last: Omit<Progress, "loss"> | null = null;
@@ -151,12 +149,12 @@ async function lastProgress(folder: string): Promise<Progress | null> {
     if (told === null || told.step === null) continue;
     last ??= { step: told.step, isOver: told.isOver };
     if (told.loss !== null && told.step === last.step) return { ...last, loss: told.loss };
-    if (told.step < last.step!) break; // earlier steps tell nothing of this one
+    if (told.step < last.step!) break;
   }
   return last === null ? null : { ...last, loss: null };
 }
 
-/** In a record or a view, of any version. Steps that a lost round or a loss of miners took back do not count. */
+/** Takes records and views of any version. Steps that a rollback undid do not count. */
 function progressIn(fields: Readonly<Record<string, unknown>>): Progress | null {
   const { type, step, toStep, loss, lossLast, finished, phase } = fields;
   switch (type) {
@@ -195,7 +193,7 @@ async function tailOf(path: string): Promise<string> {
 
 const numberOf = (value: unknown): number | null => typeof value === "number" && Number.isFinite(value) ? value : null;
 
-/** Null: there is none, and the command says what it needs. A running one must be the only one, since requests change it. */
+/** Null: none, and the command says what it needs. `running` requires exactly one, since requests change it. */
 export async function takeOwnRun(
   context: CommandContext,
   { command, taken }: { command: string; taken: "newest" | "running" },

@@ -1,9 +1,8 @@
 /**
- * Which of the announced runs a node joins: the first, in the order of vouching, whose orchestrator proves the
- * announced key and run.
+ * Joins the first announced run, in the order of vouching, whose orchestrator proves the announced key and run.
  *
- * A stopped run stays announced, so announcements without their orchestrator are passed over. If only stake vouches
- * for several runs that answer, a person must decide.
+ * A stopped run stays announced, so silent ones are passed over. Between several answering runs that only stake vouches
+ * for, a person must choose.
  */
 
 import type { Announcement } from "../../address/announcements.ts";
@@ -36,18 +35,18 @@ interface Met {
   readonly meeting: Meeting;
 }
 
-/** An orchestrator that has just started, or has not seen this node's registration yet, lets it in within a minute. */
+/** A new orchestrator, or one that has not seen this node's registration yet, admits it within a minute. */
 const patienceMs = 60_000;
 
 export class RunPicker {
   readonly #options: PickerOptions;
-  readonly #putOffMs = new Map<string, number>(); // when a run first said "try again", by its invite
+  readonly #putOffMs = new Map<string, number>(); // when a run first said "try again", by invite
 
   constructor(options: PickerOptions) {
     this.#options = options;
   }
 
-  /** `runs`: best vouched first. `prepare` returns what is still missing; null: nothing. */
+  /** `runs`: best vouched first. `prepare` returns what is still missing, or null. */
   async pick(runs: readonly Announcement[], prepare: () => Promise<string | null>): Promise<Pick> {
     const { meet } = this.#options;
     const met = await Promise.all(
@@ -81,7 +80,7 @@ export class RunPicker {
     return refusing === undefined ? { type: "none", missed } : { type: "found", announcement: refusing.announcement };
   }
 
-  /** Preparing may have outlasted the orchestrator's patience for a hello. */
+  /** The hello may have timed out during the preparation. */
   async #answerOf({ announcement, meeting }: Met): Promise<Answer> {
     if (meeting.type !== "claims") return meeting;
     const answer = await meeting.prove();

@@ -1,9 +1,6 @@
 /**
- * Searches for a run until one answers as itself: on the named chain, or if none is named, on this machine and then
- * on Bittensor.
- *
- * Without a named chain the order is: a chain on this machine (then only that one), an orchestrator on this machine,
- * subnet 9 of finney. Reads cost one request per block, because the client caches them.
+ * Searches until a run proves itself: on the named chain, or without one on a local chain (then only there), a local
+ * orchestrator, or subnet 9 of finney.
  */
 
 import { type Chain, ChainError } from "../../../chain/chain.ts";
@@ -21,27 +18,23 @@ import { fittingRuns, type Missed, RunPicker } from "./pick_run.ts";
 export interface SearchWorld {
   openChain(named: NamedChain): Promise<Chain>;
   isPublic(network: string): boolean;
-  /** At the default port of a local chain. */
   hasOwnChain(): Promise<boolean>;
-  /** At the default port. */
   hasOwnHub(): Promise<boolean>;
   readonly timers: Timers;
   readonly random: Random;
 }
 
 export interface SearchOptions {
-  readonly chain: NamedChain | null; // null: any
+  readonly chain: NamedChain | null;
   readonly wanted: Pinned;
   readonly meet: (invite: Invite) => Promise<Meeting>;
-  /** Returns what is still missing; null: nothing. */
+  /** Returns what is still missing, or null. */
   readonly prepare: (chain: Chain, options: { isPublic: boolean }) => Promise<string | null>;
-  /** The option that names this machine's orchestrator. */
   readonly ownHubWords: string;
-  /** Each reason once. */
   readonly onWaiting: (why: string) => void;
   /** Only a person can choose. */
   readonly onAmbiguous: (runs: readonly Announcement[], chain: NamedChain) => Error;
-  /** Then the search ends with the error from `onGivenUp`; null: never. */
+  /** Null: never. */
   readonly giveUpAfterMs: number | null;
   readonly onGivenUp: (why: string) => Error;
   readonly signal: AbortSignal;
@@ -59,7 +52,7 @@ export type FoundRun =
 interface Connected {
   chain: Chain | null;
   failures: number;
-  nextAttemptMs: number; // monotonic clock
+  nextAttemptMs: number;
 }
 
 export const ownNetwork = "local";
@@ -69,9 +62,9 @@ const lookEveryMs = 2_000;
 export class RunSearch {
   readonly #world: SearchWorld;
   readonly #options: SearchOptions;
-  readonly #connected = new Map<string, Connected>(); // by network
+  readonly #connected = new Map<string, Connected>();
   readonly #picker: RunPicker;
-  #said: string | null = null; // the key of the newest reason
+  #said: string | null = null;
   #why: string | null = null;
 
   constructor(world: SearchWorld, options: SearchOptions) {
@@ -133,7 +126,7 @@ export class RunSearch {
     try {
       connected.chain ??= await this.#world.openChain(named);
       if (this.#options.signal.aborted) {
-        await connected.chain.close(); // it arrived too late for `find` to close it
+        await connected.chain.close(); // too late for `find` to close it
         return null;
       }
       const found = await this.#read(connected.chain, named);
@@ -194,13 +187,13 @@ export class RunSearch {
     }
   }
 
-  /** One that the chain does not lead to may still be the one that is meant. */
+  /** The user may mean a local orchestrator even if the chain does not announce it. */
   async #ownHubText(): Promise<string> {
     if (!await this.#world.hasOwnHub()) return "";
     return `; an orchestrator answers on this machine, to join that one: ${this.#options.ownHubWords}`;
   }
 
-  /** `key`: what makes it another reason, where its words may differ each time. */
+  /** Equal keys mean the same reason, even if the words differ. */
   #wait(why: string, key = why): void {
     this.#why = why;
     if (this.#said === key) return;
@@ -214,7 +207,6 @@ const placeText = ({ network, netuid }: NamedChain): string => `subnet ${netuid}
 const outcomesOf = (missed: readonly Missed[]): string =>
   missed.map(({ type, announcement: { invite } }) => `${invite.run} ${invite.socket} ${type}`).join(", ");
 
-/** `count`: the announced runs. */
 function missedText(missed: readonly Missed[], { named, count }: { named: NamedChain; count: number }): string {
   const tried = missed.map(({ announcement: { invite }, why }) => `${invite.run} at ${invite.socket} (${why})`);
   const name = count === 1 ? "" : `; to wait for one of them only: --run ${missed[0]!.announcement.invite.run}`;

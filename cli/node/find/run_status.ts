@@ -1,15 +1,12 @@
-/**
- * An orchestrator's public `/status`, read up to a limit and checked field by field. It proves nothing; only the
- * hello does.
- */
+/** An orchestrator's public `/status`, of limited length, checked by field. It proves nothing. */
 
 import type { Fetch } from "../../../net/proxy/outbound.ts";
 import { outboundFetch } from "../../program/outbound.ts";
 import { reachProblem } from "../../address/reach_problem.ts";
 
 export interface RunStatus {
-  readonly run: string; // its name
-  readonly runId: string | null; // null: an older version, which does not say it
+  readonly run: string;
+  readonly runId: string | null; // null: an older version
   readonly hub: string | null; // its key
   readonly size: string;
   readonly phase: string;
@@ -21,18 +18,18 @@ export interface RunStatus {
 const maxAnswerBytes = 64 * 1024;
 
 export interface StatusQuestion {
-  readonly http: string; // the orchestrator's address
+  readonly http: string;
   readonly deadlineMs: number;
-  readonly fetch?: Fetch; // default: the system's trust
+  readonly fetch?: Fetch;
 }
 
-/** Null: no answer in time, or another program answers. */
+/** Null: no answer in time, or from another program. */
 export async function askStatus(question: StatusQuestion): Promise<RunStatus | null> {
   const status = await askAnyStatus(question);
   return status === "untrusted" ? null : status;
 }
 
-/** `untrusted`: its certificate is not trusted here. */
+/** `untrusted`: its certificate is not trusted. */
 export async function askAnyStatus(
   { http, deadlineMs, fetch: ask = outboundFetch }: StatusQuestion,
 ): Promise<RunStatus | "untrusted" | null> {
@@ -41,7 +38,7 @@ export async function askAnyStatus(
     const text = await boundedText(response);
     return response.status === 200 ? readStatus(text) : null;
   } catch (error) {
-    return reachProblem(error).isUntrusted ? "untrusted" : null; // otherwise there is no orchestrator to query
+    return reachProblem(error).isUntrusted ? "untrusted" : null;
   }
 }
 
@@ -50,7 +47,7 @@ export async function boundedText(response: Response): Promise<string> {
   if (response.body === null) return text;
   for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
     text += part;
-    if (text.length > maxAnswerBytes) break; // the rest is cancelled
+    if (text.length > maxAnswerBytes) break;
   }
   return text;
 }
@@ -60,7 +57,7 @@ export function readStatus(text: string): RunStatus | null {
   try {
     status = JSON.parse(text);
   } catch {
-    return null; // some other program's page
+    return null;
   }
   if (typeof status !== "object" || status === null) return null;
   const { name, runId = null, hub = null, size, phase, step, steps, nodes } = status as Record<string, unknown>;

@@ -1,15 +1,15 @@
 /**
- * How busy other programs keep the processor: the busy time of all cores since the last reading, minus this process's
- * own. Load averages include this process's own threads; a software driver has one per core.
+ * How busy other programs keep the processor: all cores' busy time minus this process's, which load averages would
+ * include.
  */
 
 import { cpus } from "node:os";
 import process from "node:process";
 
 export interface ProcessorTimes {
-  readonly allMs: number; // of all cores, idle or not
+  readonly allMs: number;
   readonly idleMs: number;
-  readonly ownMs: number; // of this process
+  readonly ownMs: number;
 }
 
 export function readProcessorTimes(): ProcessorTimes {
@@ -23,7 +23,7 @@ export function readProcessorTimes(): ProcessorTimes {
   return { allMs, idleMs, ownMs: (user + system) / 1000 };
 }
 
-/** Null if the readings are too close together, or the system does not report them. */
+/** Null: readings too close together, or none from the system. */
 export function otherLoad(before: ProcessorTimes, now: ProcessorTimes): number | null {
   const allMs = now.allMs - before.allMs;
   if (allMs < 500) return null;

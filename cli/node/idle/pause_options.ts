@@ -1,4 +1,4 @@
-/** Turns the options that say when a miner may work into a watch that enforces them. */
+/** Turns the options on when a miner may work into a watch. */
 
 import { systemTimers } from "../../../net/timers.ts";
 import type { CommandContext } from "../../terminal/command.ts";
@@ -26,7 +26,6 @@ function scheduleOf(text: string | undefined): Schedule | null {
   });
 }
 
-/** Rejects rules that this machine cannot check. */
 export async function openPauseWatch(context: CommandContext): Promise<PauseWatch> {
   const watch = new PauseWatch({
     rules: pauseRules(context),

@@ -1,4 +1,4 @@
-/** Reads the machine's state every few seconds and says when a miner must pause and when it may resume. */
+/** Reads the machine's state every few seconds and says when a miner must pause and may resume. */
 
 import type { Cancel, Timers } from "../../../net/timers.ts";
 import { otherLoad, type ProcessorTimes } from "./machine_load.ts";
@@ -10,12 +10,12 @@ export interface PauseWatchOptions {
   readonly timers: Timers;
   readonly now: () => Date;
   readonly readTimes: () => ProcessorTimes;
-  /** The text of the sensor process; null: sensors cannot be read here. */
+  /** Null: sensors cannot be read here. */
   readonly readSensors: (() => Promise<string | null>) | null;
 }
 
 const lookMs = 10_000;
-const firstLookMs = 1_000; // for a first value of the processor load
+const firstLookMs = 1_000; // for a first processor load
 
 export class PauseWatch {
   readonly #options: PauseWatchOptions;
@@ -39,7 +39,7 @@ export class PauseWatch {
     this.#listeners.push(listener);
   }
 
-  /** Takes the first reading; resolves to the rules that this machine cannot check. */
+  /** Resolves to the rules that this machine cannot check. */
   async start(): Promise<string[]> {
     const { rules, timers } = this.#options;
     if (rules.idleOnly) {
@@ -92,21 +92,18 @@ export class PauseWatch {
   }
 }
 
-/**
- * Parses the output of the sensor process (cli/rights/sensor_process.ts) into readings. Pure. Unknown lines are
- * ignored.
- */
+/** From the output of cli/rights/sensor_process.ts; unknown lines are ignored. */
 interface SensorReadings {
   readonly userIdleMs: number | null;
   readonly onMains: boolean;
-  readonly celsius: number | null; // the hottest sensor's
+  readonly celsius: number | null;
 }
 
-const plausibleCelsius = { least: -40, most: 150 }; // a broken sensor reads far outside this range
+const plausibleCelsius = { least: -40, most: 150 }; // broken sensors read far outside this
 
 export function readSensorText(text: string): SensorReadings {
   let userIdleMs: number | null = null;
-  let isFed = false; // a supply other than the battery is on
+  let isFed = false; // by a supply other than the battery
   let hasBattery = false;
   let isDraining = false;
   let celsius: number | null = null;

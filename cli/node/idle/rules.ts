@@ -1,26 +1,26 @@
 /**
- * When a miner works and when it pauses: one decision from the user's rules and the machine's readings.
+ * Decides from the user's rules and the machine's readings whether a miner pauses.
  *
- * A pause ends only well below the limit that caused it, so that a value fluctuating around the limit does not make a
- * miner leave and join all day. An unknown reading changes nothing.
+ * A pause ends only well below the limit that caused it, so that a fluctuating value does not make a miner leave and
+ * join all day. An unknown reading changes nothing.
  */
 
 import { isWithin, type LocalMinute, type Schedule } from "./schedule.ts";
 
 export interface PauseRules {
   readonly schedule: Schedule | null;
-  readonly idleOnly: boolean; // no one else uses the machine
-  readonly mainsOnly: boolean; // not on its battery
+  readonly idleOnly: boolean;
+  readonly mainsOnly: boolean;
   readonly maxCelsius: number | null;
 }
 
 export interface Readings {
   readonly at: LocalMinute;
-  readonly isHeld: boolean; // by hand, until released
-  readonly otherLoad: number | null; // busy share of all cores that is not this process's, 0 to 1
-  readonly userIdleMs: number | null; // since the last keyboard or mouse input
+  readonly isHeld: boolean;
+  readonly otherLoad: number | null; // other processes' busy share of all cores, 0 to 1
+  readonly userIdleMs: number | null;
   readonly onMains: boolean | null;
-  readonly celsius: number | null; // the hottest sensor's
+  readonly celsius: number | null;
 }
 
 export type PauseCause = "hand" | "schedule" | "battery" | "temperature" | "load" | "user";
@@ -32,7 +32,7 @@ export type Verdict =
 export const limits = {
   otherLoad: { pause: 0.3, resume: 0.15 },
   userIdleMs: { pause: 60_000, resume: 300_000 },
-  coolerCelsius: 5, // below the limit before it resumes
+  coolerCelsius: 5,
 } as const;
 
 export const running: Verdict = { runs: true };

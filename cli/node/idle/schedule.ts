@@ -1,22 +1,21 @@
 /**
- * Hours at which a miner may work, in this machine's local time.
+ * Hours at which a miner may work, in local time. When the clock changes, the hours follow it.
  *
- *   22:00-07:00 every day, over midnight mon-fri 22:00-07:00; sat,sun 0:00-24:00 a range may pass midnight: friday's
- *   ends on saturday at 7 mon 9:00-12:00,13:00-17:00
- *
- * Owns: the syntax and the check whether a minute is inside. Pure. On days when the clock changes, the hours follow the
- * clock.
+ *   22:00-07:00                    every day, over midnight
+ *   mon-fri 22:00-07:00; sat,sun 0:00-24:00
+ *                                  a range may pass midnight: friday's ends on saturday at 7
+ *   mon 9:00-12:00,13:00-17:00
  */
 
 export interface LocalMinute {
   readonly weekday: number; // 0 is sunday
-  readonly minute: number; // of the day, 0 to 1439
+  readonly minute: number; // of the day
 }
 
 interface Hours {
   readonly weekdays: ReadonlySet<number>; // on which it begins
   readonly from: number; // minute of the day
-  readonly until: number; // minute, exclusive; at most `from` means on the next day
+  readonly until: number; // exclusive; up to `from` means on the next day
 }
 
 export interface Schedule {

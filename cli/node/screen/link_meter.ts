@@ -1,10 +1,7 @@
-/**
- * Bytes over a node's links, counted where messages and blobs are handed over: in all, and a second over the last
- * minute.
- */
+/** Counts the bytes of messages and blobs where they are handed over. */
 
 export interface LinkRates {
-  readonly sent: number; // bytes, in all
+  readonly sent: number;
   readonly received: number;
   readonly sentPerSecond: number; // over the last minute, or since the start
   readonly receivedPerSecond: number;

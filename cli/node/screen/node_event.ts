@@ -1,7 +1,4 @@
-/**
- * What a node says with `--json` while it runs, as types: the source of its own screen. Field names once published
- * stay.
- */
+/** What a node prints with `--json` while it runs, for its own screen. Published field names stay. */
 
 import type { MinerRecord } from "../../../core/miner/event.ts";
 import type { ValidatorRecord } from "../../../core/validator/event.ts";
@@ -19,9 +16,9 @@ export type ShellEvent =
     type: "chainHealth";
     level: "good" | "waiting" | "alarm";
     sentences: readonly string[];
-    uid?: number | null; // of a miner, like the fields below
-    emissionRao?: string; // allotted by the last epoch
-    earnedRao?: string | null; // of it, what is in its stake; null: cannot be read
+    uid?: number | null; // a miner's, like the fields below
+    emissionRao?: string;
+    earnedRao?: string | null; // the part in its stake; null: cannot be read
     stakeRao?: string | null;
     rank?: number | null; // by incentive, from 1
     ranked?: number; // miners with any incentive

@@ -1,6 +1,4 @@
-/**
- * A node's own screen as lines, from 39 columns on. Only measured numbers appear. Texts of others are made printable.
- */
+/** A node's own screen as lines, from 39 columns on. Only measured numbers appear. Foreign texts are made printable. */
 
 import {
   bar,
@@ -95,7 +93,7 @@ function validatorRows(view: NodeScreenView, facts: NodeFacts, { nowMs, width }:
   ];
 }
 
-/** A run that stands still explains a node that does nothing. */
+/** A run's standstill explains an idle node. */
 function nowText({ doing, standstill }: NodeScreenView, at: { nowMs: number; width: number }): string {
   const isExplained = ["waitingForStage", "working", "idle"].includes(doing.type);
   return standstill !== null && isExplained ? standstillText(standstill) : doingText(doing, at);
@@ -156,7 +154,6 @@ function linkText({ linkedAtMs }: NodeScreenView, { rates }: NodeFacts, nowMs: n
   return `${up} · ${speed} · ${byteSize(sent)} and ${byteSize(received)} in all`;
 }
 
-/** Nothing on a run without a chain, or before it is read. */
 function earnedRows({ chain, role }: NodeScreenView): Row[] {
   if (chain === null) return [];
   const { earnedRao, stakeRao = null, rank = null, ranked = 0, uid = null, sentences } = chain;

@@ -1,4 +1,4 @@
-/** A node's own screen: a few lines below the ones that scroll by, while the output is live. */
+/** A node's own screen, below the scrolling lines. */
 
 import type { Output } from "../../terminal/output/output.ts";
 import { type KeyAction, LiveScreen } from "../../terminal/screen/live_screen.ts";
@@ -12,11 +12,11 @@ export interface NodeScreenOptions {
   readonly role: NodeScreenView["role"];
   readonly address: string;
   readonly meter: LinkMeter;
-  readonly nowMs: () => number; // wall clock
+  readonly nowMs: () => number;
   readonly actions?: readonly KeyAction[];
 }
 
-/** Returns a function that leaves the last frame standing. */
+/** Returns a function that closes it and leaves the last frame. */
 export function openNodeScreen(options: NodeScreenOptions): () => void {
   const { output, role, address, meter, nowMs, actions = [] } = options;
   if (output.mode !== "live") return () => {};
@@ -26,7 +26,7 @@ export function openNodeScreen(options: NodeScreenOptions): () => void {
     frame: (room) => nodeFrame(view, { address, rates: meter.rates() }, room),
   });
   output.watchEvents((event) => {
-    foldNode(view, event as NodeEvent, nowMs()); // of other types, nothing
+    foldNode(view, event as NodeEvent, nowMs());
     screen.drawSoon();
   });
   return () => screen.close();

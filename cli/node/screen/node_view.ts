@@ -1,27 +1,23 @@
-/**
- * The state of a node as its own screen shows it, folded from what it publishes. Plain data, bounded however long the
- * node runs.
- */
+/** The state of a node as its own screen shows it, folded from its events. Its size is bounded. */
 
 import type { LoadingPart } from "../../../core/protocol/message.ts";
 import type { Notice } from "../../../core/protocol/notice.ts";
 import type { NodeEvent } from "./node_event.ts";
 
 const recentMs = 60_000;
-const mostRecent = 4_096; // tasks of that time
+const mostRecent = 4_096;
 const mostRounds = 8;
 const mostLosses = 64;
-const noticeRounds = 8; // that one stays on the screen
+const noticeRounds = 8;
 
 export interface LoadingView {
   readonly part: LoadingPart;
   readonly bytes: number;
   readonly totalBytes: number;
-  readonly sinceMs: number; // of this part; wall clock
-  readonly sinceBytes: number; // when it was first heard of
+  readonly sinceMs: number; // wall clock
+  readonly sinceBytes: number;
 }
 
-/** What it does now, or why it does nothing. */
 export type Doing =
   | { readonly type: "starting" }
   | { readonly type: "waitingForHub"; readonly reason: string; readonly sinceMs: number }
@@ -46,7 +42,7 @@ export interface RoundRow {
 
 export interface NodeScreenView {
   readonly role: "miner" | "validator";
-  readonly startedAtMs: number; // wall clock
+  readonly startedAtMs: number;
   device: string | null;
   run:
     | { readonly name: string; readonly size: string; readonly netuid: number | null; readonly network: string }
@@ -60,14 +56,14 @@ export interface NodeScreenView {
   steps: number;
   merges: number;
   computeMs: number;
-  recent: { readonly atMs: number; readonly direction: string; readonly computeMs: number }[]; // tasks of the last minute
+  recent: { readonly atMs: number; readonly direction: string; readonly computeMs: number }[];
   rounds: RoundRow[]; // the newest, oldest first
-  notice: PayNotice | null; // the last one
+  notice: PayNotice | null;
   failedUpload: Of<"uploadFailed"> | null; // since the last merge
   standstill: StandstillNotice | null; // null: the run goes on
   deviceLosses: number;
   chain: Extract<NodeEvent, { type: "chainHealth" }> | null;
-  weightsBlock: number | null; // the last block with this validator's weights
+  weightsBlock: number | null;
   losses: number[]; // of held-out text, a validator's
   evaluations: number;
   audits: { passed: number; failed: number; last: { readonly miner: string; readonly passed: boolean } | null };
@@ -148,9 +144,8 @@ export function foldNode(view: NodeScreenView, event: NodeEvent, atMs: number): 
   }
 }
 
-/** One that is called back at once is loading by then. */
 function foldNotice(view: NodeScreenView, notice: Notice): void {
-  if (notice.about === "rival") return; // its line says all
+  if (notice.about === "rival") return; // it has its own line
   if (notice.about === "standstill") view.standstill = notice.why === null ? null : notice;
   else if (notice.about === "behind") view.doing = { type: "behind", notice };
   else if (notice.about !== "rest") view.notice = notice;
@@ -181,7 +176,7 @@ function foldLink(
     }
     case "offline":
       view.linkedAtMs = null;
-      view.standstill = null; // told again
+      view.standstill = null;
       view.doing = { type: "waitingForHub", reason: "the link is lost; reconnecting", sinceMs: atMs };
       return;
     case "waiting":
@@ -258,7 +253,6 @@ function foldWork(view: NodeScreenView, event: Of<"taskComputed" | "stepApplied"
 
 const roundOf = (notice: PayNotice): number => notice.about === "withheld" ? notice.round : notice.fromRound;
 
-/** Of the open round. */
 function rowOf(view: NodeScreenView): RoundRow {
   const round = view.round ?? 0;
   const last = view.rounds.at(-1);
@@ -281,11 +275,11 @@ function foldChecks(view: NodeScreenView, event: Of<"evaluated" | "verdict" | "s
   }
 }
 
-/** The work of the last minute, or since the start if that is shorter; null: nothing to go by. */
+/** The last minute, or since the start if shorter; null: too little to go by. */
 export function paceOf(view: NodeScreenView, nowMs: number): {
   readonly tasksPerMinute: number;
   readonly busyShare: number;
-  readonly computeMs: Readonly<Record<string, number>>; // the mean by direction
+  readonly computeMs: Readonly<Record<string, number>>;
 } | null {
   const tasks = view.recent.filter(({ atMs }) => atMs > nowMs - recentMs);
   const first = view.recent[0];
@@ -300,7 +294,7 @@ export function paceOf(view: NodeScreenView, nowMs: number): {
   };
 }
 
-/** From the rate since this part was first heard of; null: too little to go by. */
+/** Null: too little to go by. */
 export function loadingLeftMs({ bytes, totalBytes, sinceMs, sinceBytes }: LoadingView, nowMs: number): number | null {
   const done = bytes - sinceBytes;
   const tookMs = nowMs - sinceMs;

@@ -1,4 +1,4 @@
-/** The orchestrator's notifications to a miner, in sentences for its owner. */
+/** The orchestrator's notifications to a miner, in sentences. */
 
 import { unreachable } from "../../../core/assert.ts";
 import type { MinerRecord } from "../../../core/miner/event.ts";

@@ -1,9 +1,9 @@
 /**
- * A validator's stages on its device: opened when one is needed, kept while there is room.
+ * A validator's stages on its device: opened on demand, the least recently used closed first, so a device with room for
+ * one stage serves a run of any number.
  *
- * A stage that nothing trains takes its parameters, a gradient to discard, and the work of one task; only parameters
- * and gradients are counted here. The least recently used stage is closed first, so a device with room for one serves
- * a run of any number.
+ * An untrained stage takes its parameters, a gradient to discard, and one task's work; only parameters and gradients
+ * count here.
  */
 
 import type { RunConfig } from "../../../core/config/config.ts";
@@ -31,7 +31,7 @@ export interface HeldStage {
 interface OpenStage extends HeldStage {
   readonly table: ParameterTable;
   readonly bytes: number;
-  holds: string | null; // whose parameters
+  holds: string | null;
 }
 
 const usualBytes = 4 * 2 ** 30;
@@ -41,9 +41,9 @@ export class HeldStages {
   readonly #blobs: BlobAccess;
   readonly #bytes: number;
   readonly #vectors = new KeptVectors();
-  readonly #open = new Map<string, OpenStage>(); // by place in the model, least recently used first
+  readonly #open = new Map<string, OpenStage>(); // least recently used first
 
-  /** `memoryBytes`: for all stages that are kept; one is open whatever it takes. */
+  /** `memoryBytes`: for all kept stages; one stays open whatever its size. */
   constructor({ device, blobs, memoryBytes = usualBytes }: {
     device: ComputeHost;
     blobs: BlobAccess;
@@ -54,7 +54,7 @@ export class HeldStages {
     this.#bytes = memoryBytes;
   }
 
-  /** The stage with the source's parameters. It may be closed by the next call. */
+  /** The next call may close the stage. */
   async at(
     spec: StageSpec,
     { config, source }: { config: RunConfig; source: ReplaySource },
@@ -130,7 +130,7 @@ export class HeldStages {
 
 const placeOf = ({ index, firstLayer, layerCount }: StageSpec): string => `${index} ${firstLayer} ${layerCount}`;
 
-/** The source's parameters; null if its merge does not lead from these to them. */
+/** Null: the merge does not lead from these parameters to the source's. */
 async function followMerge(
   before: Float32Array,
   { config, source, blobs }: { config: RunConfig; source: ParameterSource; blobs: BlobAccess },

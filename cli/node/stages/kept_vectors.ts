@@ -1,12 +1,12 @@
 /**
- * Parameters of rounds that a node has fetched, by hash, while there is room. The least recently used vector goes
- * first; one is kept whatever it takes. Nobody may write into a kept vector.
+ * Fetched parameters by hash, the least recently used dropped first. One is kept whatever its size. Nobody may write
+ * into them.
  */
 
 const usualBytes = 2 ** 30;
 
 export class KeptVectors {
-  readonly #vectors = new Map<string, Float32Array>(); // least recently used first
+  readonly #vectors = new Map<string, Float32Array>();
   readonly #mostBytes: number;
   #bytes = 0;
 

@@ -1,16 +1,16 @@
 /**
- * Moves a large stage between this thread and its device in parts, and reports progress: links are served in between,
- * and neither side holds a second copy.
+ * Moves a large stage between this thread and its device in parts, so that links are served in between and neither side
+ * holds a second copy.
  */
 
 import { vectorBytes } from "../../../core/model/vector_bytes.ts";
 import type { StageCompute } from "../../../gpu/compute.ts";
 import type { OnLoading } from "./stage_source.ts";
 
-const partFloats = 2 ** 20; // 4 MiB
-const reportMs = 5_000; // between reports
+const partFloats = 2 ** 20;
+const reportMs = 5_000;
 
-/** Gradients are zero afterwards. */
+/** Also zeroes the gradients. */
 export async function placeParameters(
   compute: StageCompute,
   parameters: Float32Array,
@@ -37,7 +37,7 @@ export async function readParameters(
   return values;
 }
 
-/** At most once in five seconds, and not in the first five. */
+/** At most every five seconds, and not in the first five. */
 export function throttled(onLoading: OnLoading, nowMs: () => number): OnLoading {
   let lastMs = nowMs();
   return (part, bytes) => {

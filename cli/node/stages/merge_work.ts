@@ -1,9 +1,9 @@
 /**
- * The array work of a merge on one machine: form a slice of the payload, reduce a slice, take the outer step. The
- * same functions serve miners and the orchestrator as arbiter, so their hashes can be compared.
+ * A merge's array work on one machine. Miners and the orchestrator as arbiter share it, so their hashes can be
+ * compared.
  *
- * All of it runs in turns (net/turns.ts): each value depends only on its own position, so parts give the same bits as
- * the whole.
+ * It runs in turns (net/turns.ts). Each value depends only on its own position, so parts give the same bits as the
+ * whole.
  */
 
 import type { OuterConfig } from "../../../core/config/config.ts";
@@ -18,9 +18,9 @@ import { inTurns, workInTurns } from "../../../net/turns.ts";
 import type { BlobAccess } from "../../roles/blob_access.ts";
 import type { StageVectors } from "./stage_source.ts";
 
-const valuesOfTurn = 2 ** 19; // a few milliseconds of adding
+const valuesOfTurn = 2 ** 19; // a few milliseconds
 
-/** What a replica learned, overwriting its current parameters. */
+/** Leaves a replica's change in `current`. */
 export async function subtractInPlace(start: Float32Array, current: Float32Array): Promise<Float32Array> {
   await inTurns({ total: current.length, unit: valuesOfTurn }, (from, to) => {
     const part = current.subarray(from, to);
@@ -30,11 +30,10 @@ export async function subtractInPlace(start: Float32Array, current: Float32Array
 }
 
 export interface FormInput extends Omit<EncodeInput, "values"> {
-  readonly start: Float32Array; // of the slice, at the start of the round
-  readonly current: Float32Array; // overwritten
+  readonly start: Float32Array; // at the round's start
+  readonly current: Float32Array;
 }
 
-/** What a replica learned in the slice. */
 export async function formSlice(
   codec: PayloadCodec,
   { start, current, residual, embeddings }: FormInput,
@@ -43,7 +42,7 @@ export async function formSlice(
   return await workInTurns(codec.encode({ values, residual, embeddings }));
 }
 
-/** In the order given, as the codec's result. */
+/** In the order given. */
 export async function reduceSlice(
   codec: PayloadCodec,
   { inputs, blobs, average = (slices) => workInTurns(codec.average(slices)) }: {
@@ -59,13 +58,13 @@ export async function reduceSlice(
 }
 
 export interface OuterPart {
-  readonly slice: Uint8Array; // a result slice
+  readonly slice: Uint8Array;
   readonly parameters: Float32Array;
   readonly momentum: Float32Array | null; // null: zeros, none is kept
 }
 
 export interface OuterResult {
-  readonly parameters: Float32Array; // as many as the slice has values
+  readonly parameters: Float32Array;
   readonly momentum: Float32Array | null;
 }
 
@@ -74,7 +73,7 @@ interface OuterRun {
   readonly codec: PayloadCodec;
 }
 
-/** The outer step of one slice; null if the bytes are not a slice, or one with more values than the stage. */
+/** Null: not a slice, or one longer than the stage. */
 export function* outerSlice(
   { slice, parameters, momentum }: OuterPart,
   { outer, codec }: OuterRun,
@@ -103,11 +102,11 @@ export interface MergeInput extends OuterRun {
   readonly start: StageVectors;
   readonly slices: readonly BlobRef[]; // none: the stage keeps what it has
   readonly blobs: BlobAccess;
-  /** Steps a slice. @default in turns of this thread */
+  /** @default in turns of this thread */
   readonly step?: (part: OuterPart) => Promise<OuterResult | null>;
 }
 
-/** The start is unchanged, since others may read it: the result is new memory, with at most one slice beside it. */
+/** The start may be read by others, so the result is new memory, with at most one slice beside it. */
 export async function mergeStage({ start, slices, outer, codec, blobs, step }: MergeInput): Promise<StageVectors> {
   if (slices.length === 0) return start;
   const stepped = step ?? ((part) => workInTurns(outerSlice(part, { outer, codec })));
@@ -132,6 +131,6 @@ export async function mergeStage({ start, slices, outer, codec, blobs, step }: M
   return { parameters, momentum };
 }
 
-/** The reducers agreed on bytes that are not a slice of this stage: treated like a missing blob. */
+/** The reducers agreed on bad bytes: treated like a missing blob. */
 const unreadable = ({ hash }: BlobRef) =>
   new BlobError("wrongHash", `Cannot merge slice ${hash}: the slices do not cover the stage's values`);

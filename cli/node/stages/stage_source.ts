@@ -1,7 +1,6 @@
 /**
- * A stage's parameters at the start of a round: generated from the seed, or fetched and checked by hash.
- *
- * Works in turns (net/turns.ts) and reports progress, because a large stage takes minutes. Holds each vector once.
+ * A stage's parameters at a round's start: generated from the seed, or fetched and checked by hash. A large stage takes
+ * minutes, so this works in turns (net/turns.ts), and holds each vector once.
  */
 
 import type { RunConfig } from "../../../core/config/config.ts";
@@ -16,7 +15,7 @@ import type { BlobAccess } from "../../roles/blob_access.ts";
 
 export interface StageVectors {
   readonly parameters: Float32Array;
-  readonly momentum: Float32Array | null; // of the outer optimizer; null: not kept
+  readonly momentum: Float32Array | null; // null: not kept
 }
 
 export type OnLoading = (part: LoadingPart, bytes: { done: number; total: number }) => void;
@@ -26,12 +25,12 @@ export interface SourceOptions {
   readonly table: ParameterTable;
   readonly source: ParameterSource;
   readonly blobs: BlobAccess;
-  readonly peers?: readonly Peer[]; // that may have it
+  readonly peers?: readonly Peer[];
   readonly parametersOnly?: boolean; // for roles that take no outer step
   readonly onLoading?: OnLoading;
 }
 
-const valuesOfTurn = 2 ** 18; // 10 ms of generating
+const valuesOfTurn = 2 ** 18; // 10 ms
 
 export async function loadSource(options: SourceOptions): Promise<StageVectors> {
   const { config, table, source, parametersOnly = false } = options;

@@ -1,8 +1,6 @@
 /**
- * Parameters of a miner's stage before drawn steps, until they are opened as changes since their round's start. A
- * copy goes when an upload has ended well, or when it is too old to be asked for.
- *
- * A copy holds the start of its own round, as a merge may follow before it is opened.
+ * Parameters of a miner's stage before drawn steps, until they are opened as changes since their round's start. A copy
+ * keeps that start, as a merge may come first. It goes after its upload, or when it is too old to be asked for.
  */
 
 import { present } from "../../../core/assert.ts";
@@ -14,7 +12,7 @@ interface StateCopy {
   readonly current: Float32Array;
 }
 
-/** A run that goes back takes a step again, in another round. */
+/** A rollback repeats a step in another round. */
 interface StepOfRound {
   readonly round: number;
   readonly step: number;
@@ -30,7 +28,6 @@ export class StateCopies {
     this.#copies.set(keyOf(at), { ...copy, round: at.round });
   }
 
-  /** What `put` returns, given the bytes that show it. */
   async show<T>(at: StepOfRound, put: (bytes: Uint8Array) => Promise<T>): Promise<T> {
     const { start, current } = present(this.#copies.get(keyOf(at)), "a state is copied before it is uploaded");
     const shown = await put(await workInTurns(encodeChange(start, current)));

@@ -1,4 +1,4 @@
-/** What a node reports to the orchestrator about a job that failed. */
+/** A failed job's fault, as reported to the orchestrator. */
 
 import { type Fault, fault } from "../../../core/fault.ts";
 import { isTooLarge } from "../../../gpu/worker_client.ts";
@@ -14,7 +14,6 @@ export class WorkRefused extends Error {
   }
 }
 
-/** The stranger's fault itself, a stage too large, an upload that failed, otherwise a missing blob. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof WorkRefused) return error.fault;
   if (isTooLarge(error)) return fault("tooLarge", error.message);

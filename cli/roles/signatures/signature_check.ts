@@ -1,6 +1,6 @@
 /**
- * Checks members' signatures. One check takes about a millisecond, so the orchestrator of a real run has a thread for
- * them (signature_thread.ts).
+ * Checks members' signatures. A check takes about a millisecond, so a real run has a thread for them
+ * (signature_thread.ts).
  */
 
 import { type SignedStatement, statementText } from "../../../core/statements/statement.ts";

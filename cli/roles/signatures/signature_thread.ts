@@ -19,7 +19,7 @@ export class SignatureThread implements SignatureChecker {
   readonly #warn: (text: string) => void;
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker | null = null;
-  #isOver = false; // it has failed or was closed
+  #isOver = false;
   #checks = 0;
 
   constructor({ run, verify, warn }: { run: string; verify: Verify; warn: (text: string) => void }) {
@@ -42,7 +42,7 @@ export class SignatureThread implements SignatureChecker {
     this.#isOver = true;
     this.#worker?.terminate();
     this.#worker = null;
-    this.#waiting.clear(); // nobody waits any more
+    this.#waiting.clear();
   }
 
   #open(): Worker {

@@ -1,9 +1,8 @@
 /**
  * The completion script for bash; pressing Tab starts no process.
  *
- * `_iota_words PATH` sets what can follow a command; to find the command it walks the words before the cursor,
- * skipping options and their values. Bash splits words at `=`, so `--codec=io` arrives as three. Works with bash 3.2,
- * the version of macOS.
+ * `_iota_words PATH` sets what can follow a command. Bash splits words at `=`, so `--codec=io` arrives as three. Works
+ * with macOS's bash 3.2.
  */
 
 import type { Command, OptionSpec } from "../command.ts";

@@ -1,10 +1,10 @@
-/** The whole command table as plain data, from which completion scripts are generated. */
+/** The command table as plain data for the completion scripts. */
 
 import { type Command, type CommandTable, commonOptions, type OptionSpec } from "../command.ts";
 
 export interface CommandNode {
   readonly command: Command;
-  readonly actions: readonly Command[]; // of a group; none of a single command
+  readonly actions: readonly Command[];
 }
 
 export async function loadTree(table: CommandTable): Promise<CommandNode[]> {
@@ -16,7 +16,7 @@ export async function loadTree(table: CommandTable): Promise<CommandNode[]> {
   );
 }
 
-/** Every command and action in the order of help, groups before their actions. */
+/** Groups come before their actions. */
 export function everyCommand(tree: readonly CommandNode[]): Command[] {
   return tree.flatMap(({ command, actions }) => [command, ...actions]);
 }
@@ -25,7 +25,7 @@ export function allOptions(command: Command): OptionSpec[] {
   return [...command.options, ...commonOptions];
 }
 
-/** The last word of its name: `status` of `chain status`. */
+/** `status` of `chain status`. */
 export function ownName({ name }: Pick<Command, "name">): string {
   return name.slice(name.indexOf(" ") + 1);
 }
@@ -46,7 +46,7 @@ function pathCompletion(placeholder: string): Completion {
   return placeholder === "FILE" ? "files" : placeholder === "DIR" ? "folders" : null;
 }
 
-/** Typed like commands, but handled by main.ts. */
+/** Handled by main.ts. */
 export const builtIns = [
   { name: "help", summary: "explain a command" },
   { name: "version", summary: "print the version" },

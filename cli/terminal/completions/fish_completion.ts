@@ -1,7 +1,4 @@
-/**
- * The completion script for fish: one line for each word that can come next, conditional on the commands typed before
- * it.
- */
+/** The completion script for fish: one line for each possible next word, conditional on the commands before it. */
 
 import { type Command, commonOptions, type OptionSpec } from "../command.ts";
 import {

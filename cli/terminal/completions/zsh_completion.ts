@@ -1,7 +1,6 @@
 /**
- * The completion script for zsh: one function per command, in the syntax of `_arguments`.
- *
- * It works both ways people load it: as a file called `_iota` in a folder of $fpath, and by `source <(iota completions zsh)`.
+ * The completion script for zsh: one function per command, in the syntax of `_arguments`. It works as a file `_iota` in
+ * a folder of $fpath, and by `source <(iota completions zsh)`.
  */
 
 import { type Command, commonOptions, type OptionSpec } from "../command.ts";
@@ -64,7 +63,6 @@ function functionsOf({ command, actions }: CommandNode): string {
 
 const functionName = ({ name }: Command) => `_iota_${name.replaceAll(/[ -]/g, "_")}`;
 
-/** The first word chooses the function that handles the words after it. */
 function dispatch(
   choices: readonly Named[],
   { prefix, options }: { prefix: string; options: readonly OptionSpec[] },

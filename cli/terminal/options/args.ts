@@ -1,4 +1,4 @@
-/** Parses the words of a command line into typed options, with a message for every mistake. */
+/** Parses a command line into typed options, with a message for every mistake. */
 
 import { parseArgs } from "@std/cli";
 import { editDistance } from "../../../core/settings/suggest.ts";
@@ -12,11 +12,10 @@ export interface ParsedArguments {
 }
 
 export interface SplitWords {
-  readonly name: string | undefined; // the command, undefined when only options were given
+  readonly name: string | undefined;
   readonly rest: readonly string[];
 }
 
-/** The command is the first word that is neither an option nor the value of one, so `iota --json swarm` works. */
 export function splitCommand(words: readonly string[], common: readonly OptionSpec[]): SplitWords {
   const takesValue = new Set(common.filter((spec) => spec.kind !== "boolean").map((spec) => `--${spec.name}`));
   for (let i = 0; i < words.length; i++) {
@@ -30,12 +29,12 @@ export function splitCommand(words: readonly string[], common: readonly OptionSp
 
 export interface ParseRequest {
   readonly words: readonly string[];
-  /** What files and the run set, the strongest last; each of the words overrides it. @default nothing */
+  /** From files and the run, the strongest last; the words override it. @default nothing */
   readonly below?: readonly string[];
   readonly options: readonly OptionSpec[];
   readonly maxPositionals: number;
   readonly helpCommand: string; // "iota swarm --help", for the next step
-  readonly expandPath?: (path: string) => string; // for options that name a file or a folder
+  readonly expandPath?: (path: string) => string;
 }
 
 export function parseOptions(request: ParseRequest): ParsedArguments {
@@ -96,7 +95,7 @@ function givenTwice({ name }: OptionSpec, { given, next }: { given: readonly str
   return new UsageError(`--${name} is given twice with different values: ${values}`, { next });
 }
 
-/** Given several times, its entries add up. */
+/** Its entries add up when repeated. */
 const isList = (spec: OptionSpec) => spec.kind === "string" && spec.placeholder.endsWith(",…");
 
 const pathPlaceholders: ReadonlySet<string> = new Set(["FILE", "DIR", "PATH"]);
@@ -105,7 +104,6 @@ export function isPathOption(spec: OptionSpec): boolean {
   return spec.kind === "string" && (pathPlaceholders.has(spec.placeholder) || spec.name === "corpus");
 }
 
-/** Undefined when none is close. */
 export function closest(word: string, candidates: readonly string[]): string | undefined {
   const limit = word.length <= 4 ? 1 : 2;
   const near = candidates

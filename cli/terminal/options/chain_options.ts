@@ -1,4 +1,4 @@
-/** The options that name a chain and a subnet, shared by every command that queries one. */
+/** The options that name a chain and a subnet. */
 
 import type { OptionSpec } from "../command.ts";
 import { coldkeyOptions, hotkeyOption, walletOptions, walletPathOption } from "./wallet_options.ts";

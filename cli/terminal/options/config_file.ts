@@ -1,6 +1,6 @@
 /**
- * A run's TOML file: its contents, and the line of every setting, so that a problem reads `run.toml:12: Cannot use
- * …`. Files over 1 MiB are rejected unread.
+ * A run's TOML file, and the line of every setting, so that a problem reads `run.toml:12: Cannot use …`. Files over 1
+ * MiB are rejected unread.
  */
 
 import { parse, TomlError } from "smol-toml";
@@ -12,14 +12,14 @@ import { shellWords } from "../../program/shell_words.ts";
 export interface ConfigFile {
   readonly path: string;
   readonly table: Readonly<Record<string, unknown>>;
-  /** 1-based; of a setting ("train.steps"), or of the table that holds it; null when the file has none. */
+  /** 1-based; the setting's ("train.steps") or its table's; null: neither is there. */
   lineOf(setting: string): number | null;
 }
 
 const maxBytes = 2 ** 20;
-const longestShown = 80; // characters of a wrong line
+const longestShown = 80;
 
-/** `makes`: the kind of file that `iota config init` writes for this purpose. */
+/** `makes`: the kind of file for `iota config init`. */
 export async function readConfigFile(
   path: string,
   { makes = "run" }: { makes?: string } = {},
@@ -81,14 +81,13 @@ function parseToml({ path, text }: { path: string; text: string }): Record<strin
   }
 }
 
-/** The parser blames the end of the line for a quotation mark that is missing. */
+/** For a missing quotation mark, the parser blames the line's end. */
 function why(reason: string | undefined, source: string): string {
   const marks = source.replaceAll(/\\./g, "").match(/"/g)?.length ?? 0;
   const isUnclosed = /control characters are not allowed/.test(reason ?? "") && marks % 2 === 1;
   return isUnclosed ? "a quotation mark is missing" : reason ?? "it is not TOML";
 }
 
-/** One line per problem: those of the file by line, then the others. */
 export function placeProblems({ problems, file }: { problems: readonly Problem[]; file: ConfigFile | null }): string[] {
   const placed = problems.map(({ path, text, origin }) => {
     const line = origin === "file" ? file?.lineOf(path) ?? null : null;
@@ -108,14 +107,11 @@ function nearestLine(lines: ReadonlyMap<string, number>, setting: string): numbe
 const header = /^\s*\[{1,2}\s*([^\]]+?)\s*\]/;
 const assignment = /^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=(.*)/;
 
-/**
- * A scan by line is enough because the text has already been parsed: only lines inside a multi-line string could look
- * like settings, and those are skipped.
- */
+/** The text has already been parsed, so only lines inside multi-line strings could be mistaken for settings. */
 function settingLines(text: string): Map<string, number> {
   const lines = new Map<string, number>();
   let table = "";
-  let openQuotes: string | null = null; // inside a multi-line string
+  let openQuotes: string | null = null;
   text.split(/\r?\n/).forEach((source, index) => {
     if (openQuotes !== null) {
       if (source.includes(openQuotes)) openQuotes = null;
@@ -138,7 +134,6 @@ function record(lines: Map<string, number>, path: string, line: number): void {
   if (!lines.has(path)) lines.set(path, line);
 }
 
-/** `"train" . 'steps'` as `train.steps`. */
 function plainPath(path: string): string {
   return path.replaceAll(/["'\s]/g, "");
 }

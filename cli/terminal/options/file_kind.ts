@@ -8,7 +8,6 @@ import { chainOptions } from "./named_chain.ts";
 import { nodeOptions } from "./node_options.ts";
 import { shellWord } from "../../program/shell_words.ts";
 
-/** As given with --for. */
 export const filePurposes = ["run", "miner", "validate"] as const;
 export type FilePurpose = typeof filePurposes[number];
 

@@ -1,6 +1,6 @@
 /**
- * The options of `iota orchestrate` that concern its process rather than the run, and their names in the [hub] table
- * of a run's file (`--tls-cert` is `tlsCert` there). A run's settings are sent to every node; these are not.
+ * The options of `iota orchestrate` for its process, and their names in a run file's [hub] table (`--tls-cert` is
+ * `tlsCert`). Unlike a run's settings they are not sent to nodes.
  */
 
 import type { OptionSpec } from "../command.ts";
@@ -61,12 +61,11 @@ const signingOptions: readonly OptionSpec[] = walletOptions.map((option) =>
 
 export const hubOptions: readonly OptionSpec[] = [...addressOptions, ...logOptions, ...signingOptions];
 
-/** A swarm starts its orchestrator with this: its nodes are on this machine. */
+/** A swarm's nodes are on this machine. */
 export const loopbackWord = "--loopback";
 
 export const hubTable = "hub";
 
-/** `tls-cert` as `tlsCert`. */
 export function settingName({ name }: Pick<OptionSpec, "name">): string {
   return name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

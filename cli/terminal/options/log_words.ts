@@ -1,4 +1,4 @@
-/** The options of the log, for a process that a command starts. */
+/** The log's options, for a process that a command starts. */
 
 import type { OptionValues } from "../command.ts";
 

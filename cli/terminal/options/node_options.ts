@@ -1,6 +1,4 @@
-/**
- * The options of a node that dials in, shared by `miner` and `validate`.
- */
+/** The options shared by `miner` and `validate`. */
 
 import type { OptionSpec } from "../command.ts";
 import { walletOptions } from "./wallet_options.ts";

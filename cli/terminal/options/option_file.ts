@@ -1,6 +1,6 @@
 /**
- * A file of a node's options: `orchestrator = "ws://…"` in TOML. It is turned into command-line words, so that one
- * parser checks both; every problem has its line. The command line overrides it.
+ * A file of a node's options in TOML: `orchestrator = "ws://…"`. It becomes command-line words, so that one parser
+ * checks both. The command line overrides it.
  */
 
 import { showValue } from "../../../core/config/knob.ts";
@@ -9,13 +9,12 @@ import { commonOptions, type OptionSpec } from "../command.ts";
 import { type ConfigFile, readConfigFile } from "./config_file.ts";
 import { UserError } from "../../program/errors.ts";
 
-const notInFiles = new Set(["config", "help", "json", "quiet", "verbose", "no-color", "log-level", "log-format"]); // parsed before any file
+const notInFiles = new Set(["config", "help", "json", "quiet", "verbose", "no-color", "log-level", "log-format"]); // parsed earlier
 
 export function fileOptions(options: readonly OptionSpec[]): OptionSpec[] {
   return [...options, ...commonOptions].filter(({ name }) => !notInFiles.has(name));
 }
 
-/** A UserError lists every problem. */
 export async function wordsOfFile(
   path: string,
   { command, options }: { command: string; options: readonly OptionSpec[] },
@@ -56,7 +55,7 @@ function entryProblem(specs: ReadonlyMap<string, OptionSpec>, entry: { name: str
   return valueProblem(spec, { value, shownAs: name });
 }
 
-/** `shownAs`: its name in the file; null: none. */
+/** `shownAs`: its name in the file. Null: no problem. */
 export function valueProblem(
   spec: OptionSpec,
   { value, shownAs }: { value: unknown; shownAs: string },

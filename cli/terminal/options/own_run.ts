@@ -1,8 +1,8 @@
-/** Commands on a run's folder that take the newest run of this machine where none is named. */
+/** For commands that take this machine's newest run unless one is named. */
 
 import type { OptionValues } from "../command.ts";
 
-/** Of an option whose placeholder is DIR. */
+/** Needs the placeholder DIR. */
 export const ownRunOption = {
   defaultText: "the current folder's run, or the newest of this machine",
   doc: "the run's folder",

@@ -1,6 +1,6 @@
 /**
- * A run's whole TOML file: the settings of the run, and in [hub] the options of its orchestrator, as command-line
- * words, so that one parser checks both.
+ * A run's whole TOML file: its settings, and in [hub] its orchestrator's options, as command-line words for the one
+ * parser.
  */
 
 import { showValue } from "../../../core/config/knob.ts";
@@ -16,7 +16,6 @@ import { shellWord } from "../../program/shell_words.ts";
 
 type Table = Readonly<Record<string, unknown>>;
 
-/** The input of `resolveConfig`. */
 export function runPart({ [hubTable]: _, ...rest }: Table): Table {
   return Object.fromEntries(Object.entries(rest).filter(([name]) => misplacedHubSetting(name) === null));
 }
@@ -32,7 +31,7 @@ function misplacedHubSetting(name: string): string | null {
   return near !== null && hubPaths.includes(near) ? near : null;
 }
 
-/** Empty if it is absent or not a table. */
+/** Empty: absent or not a table. */
 export function hubPart(table: Table): ReadonlyMap<OptionSpec, unknown> {
   const hub = table[hubTable];
   if (!isTable(hub)) return new Map();
@@ -69,7 +68,6 @@ function settingProblem(name: string, value: unknown): string | null {
   }`;
 }
 
-/** Like `resolveConfig`, for a whole file. */
 export function resolveRunFile({ table, ...input }: Omit<ResolveInput, "file"> & { table: Table }): ResolvedConfig {
   const resolved = resolveConfig({ ...input, file: runPart(table) });
   const problems = hubProblems(table);
@@ -77,7 +75,7 @@ export function resolveRunFile({ table, ...input }: Omit<ResolveInput, "file"> &
   return { ok: false, problems: [...problems, ...resolved.ok ? [] : resolved.problems] };
 }
 
-/** They go before the typed ones. A `UserError` lists every problem. */
+/** They precede the typed words. A `UserError` lists every problem. */
 export function wordsOfHub(file: ConfigFile): string[] {
   const problems = hubProblems(file.table);
   if (problems.length > 0) {

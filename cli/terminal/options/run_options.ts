@@ -1,7 +1,4 @@
-/**
- * The options that shape a run, shared by `orchestrate` and `swarm`: flags with their own names, and `--set
- * path=value` for every other knob. Order of precedence: flag, file, size.
- */
+/** The options that shape a run: flags, and `--set path=value` for every other knob. Precedence: flag, file, size. */
 
 import type { RunConfig } from "../../../core/config/config.ts";
 import { knobAt } from "../../../core/config/knobs.ts";
@@ -117,7 +114,6 @@ type Table = Readonly<Record<string, unknown>>;
 
 const corpusPath = "data.corpus";
 
-/** By the knob they set. */
 export const flagPaths: Readonly<Record<string, KnobPath>> = {
   stages: "pipeline.stages",
   replicas: "swarm.replicas",
@@ -142,7 +138,7 @@ export async function overridesOf(
 ): Promise<Record<string, KnobValue>> {
   const overrides: Record<string, KnobValue> = {};
   for (const [name, path] of Object.entries(flagPaths)) {
-    if (!options.given(name)) continue; // nor need a command have all of them
+    if (!options.given(name)) continue; // a command need not have all of them
     const isText = textFlags.has(name);
     const value = isText ? options.text(name) : options.number(name);
     if (value !== undefined) overrides[path] = value;
@@ -181,7 +177,6 @@ export async function overridesOf(
   return overrides;
 }
 
-/** Other than --set. */
 export function givenOption(options: OptionValues, path: string): string | undefined {
   const paths = { ...flagPaths, size: "size", deterministic: "deterministic" };
   return Object.entries(paths).find(([name, ofName]) => ofName === path && options.given(name))?.[0];
@@ -205,7 +200,7 @@ function mustAgree(
   );
 }
 
-/** The run's text file, wherever it was named; null: the built-in text, or a value that cannot be a path. */
+/** The run's text file; null: the built-in text, or a value that cannot be a path. */
 export async function corpusFile(
   context: CommandContext,
   table: Table,
@@ -250,7 +245,6 @@ export async function givenRun(context: CommandContext): Promise<GivenRun> {
   };
 }
 
-/** Every wrong field is reported with its line. */
 export async function resolveRun(context: CommandContext, given?: GivenRun): Promise<ResolvedRun> {
   const { file, input } = given ?? await givenRun(context);
   const resolved = (await import("../../../core/settings/parse.ts")).resolveConfig(input);
@@ -258,7 +252,7 @@ export async function resolveRun(context: CommandContext, given?: GivenRun): Pro
   throw await settingsError(resolved.problems, { file });
 }
 
-/** Every problem with its line; exit code 2 if all of them were typed. */
+/** Exit code 2 if all problems were typed. */
 export async function settingsError(
   problems: readonly Problem[],
   { file, next }: { file: ConfigFile | null; next?: string },

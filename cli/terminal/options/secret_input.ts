@@ -1,8 +1,6 @@
 /**
- * How a secret enters the program: typed without echo, or from a file or a variable that the command line names.
- *
- * Rejected: secrets as arguments, which every user of the machine can read, and an empty or short new password. Typed
- * text is never printed, not even in an error.
+ * How a secret enters: typed without echo, or from a file or a variable that the command line names. Arguments are
+ * rejected, since every user of the machine can read them. Typed text is never printed.
  */
 
 import type { CommandContext, OptionSpec } from "../command.ts";
@@ -31,7 +29,6 @@ export function givenPasswordOption({ options }: Pick<CommandContext, "options">
   return name === undefined ? null : `--${name}`;
 }
 
-/** `why`: "hotkeys are never encrypted here". */
 export function refuseIdlePassword(context: Pick<CommandContext, "options">, why: string): void {
   const given = givenPasswordOption(context);
   if (given === null) return;
@@ -40,7 +37,6 @@ export function refuseIdlePassword(context: Pick<CommandContext, "options">, why
   });
 }
 
-/** `why`: "FILE is not encrypted". */
 export function warnOfIdlePassword(context: Pick<CommandContext, "options" | "output">, why: string): void {
   const given = givenPasswordOption(context);
   if (given !== null) context.output.log.warn(`${given} was not used as ${why}`);
@@ -52,7 +48,7 @@ export interface SecretTerminal {
   read(): Promise<Uint8Array | null>;
   /** Not to stdout, which is for programs. */
   write(text: string): void;
-  /** Returns a function that unsubscribes and restores the system's default. */
+  /** Returns a function that unsubscribes and restores the default. */
   onTerminate(callback: () => void): () => void;
 }
 
@@ -97,11 +93,10 @@ export async function askHidden(question: string, terminal: SecretTerminal = pro
   }
 }
 
-/** Edits `line` by what was typed. */
 function takeKeys(line: number[], bytes: Uint8Array): "open" | "done" | "cancelled" {
   for (const byte of bytes) {
     if (byte === key.ctrlC || (byte === key.ctrlD && line.length === 0)) return "cancelled";
-    if (byte === key.escape) return "open"; // an arrow key arrives as one piece, and none of it is text
+    if (byte === key.escape) return "open"; // an arrow key arrives as one piece, without text
     if (byte === key.enter || byte === key.newline) return "done";
     if (byte === key.ctrlU) line.length = 0;
     else if (byte === key.backspace || byte === key.delete) removeCharacter(line);
@@ -117,7 +112,7 @@ function removeCharacter(line: number[]): void {
 }
 
 export interface PasswordQuestion {
-  readonly question: string; // "Password of coldkey miner"
+  readonly question: string;
   readonly isNew: boolean; // asked for twice, with a minimum length
   readonly terminal?: SecretTerminal;
 }
@@ -158,7 +153,7 @@ async function askPassword({ question, isNew, terminal }: PasswordQuestion): Pro
   return password;
 }
 
-/** Of stdin if the path is "-"; without a path, typed text. */
+/** "-": stdin; no path: typed text. */
 export async function readSecret(
   context: CommandContext,
   { path, question }: { path: string | undefined; question: string },

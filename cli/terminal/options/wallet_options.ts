@@ -1,6 +1,6 @@
 /**
- * The options that name a wallet, and opening its key; shared by every command that signs. A node never opens a
- * coldkey: only commands that pay take `coldkeyOptions`, and they get the key as a `ChainSigner`.
+ * The options that name a wallet, and opening its key. A node never opens a coldkey: only paying commands take
+ * `coldkeyOptions`.
  */
 
 import type { ChainSigner } from "../../../chain/call.ts";
@@ -51,7 +51,6 @@ export interface OpenedHotkey {
   readonly path: string;
 }
 
-/** Every failure is a UserError with its next step. */
 export async function openHotkey(context: CommandContext): Promise<HotkeyPair> {
   return (await openHotkeyOf(context, context.options.text("wallet") ?? "default")).pair;
 }
@@ -68,7 +67,7 @@ export async function openHotkeyOf(context: CommandContext, wallet: string): Pro
   });
 }
 
-/** Asks for the password, takes 6 to 8 s and 512 MiB. */
+/** Asks for the password; takes 6 to 8 s and 512 MiB. */
 export async function openColdkeySigner(context: CommandContext): Promise<ChainSigner> {
   return await openColdkeyOf(context, context.options.text("wallet") ?? "default");
 }
@@ -97,15 +96,14 @@ export function foldersOf({ environment, options }: CommandContext): string[] {
   return walletFolders(environment, { explicit: options.text("wallet-path"), data: options.text("data") });
 }
 
-/** The folders that may hold the signing wallet's hotkeys. The public half of its coldkey is no secret. */
 export function hotkeyFolders(context: CommandContext): string[] {
   const wallet = context.options.text("wallet") ?? "default";
   return foldersOf(context).map((folder) => `${folder}/${wallet}/hotkeys`);
 }
 
 /**
- * The first folder that holds the hotkey; if none does, the first one, so that errors name it. Without --hotkey, a
- * wallet's only hotkey is used if none is called default.
+ * The first folder that holds the hotkey, otherwise the first, so that errors name it. Without --hotkey and a hotkey
+ * called default, a wallet's only hotkey is taken.
  */
 export async function findHotkey(context: CommandContext, wallet: string): Promise<HotkeyPlace> {
   const { hotkeyExists } = await import("../../../chain/wallet/hotkey_files.ts");
@@ -131,7 +129,7 @@ export async function findHotkey(context: CommandContext, wallet: string): Promi
   });
 }
 
-/** Null: there is one. */
+/** Null: it exists. */
 export async function missingHotkey(place: HotkeyPlace): Promise<UserError | null> {
   const { hotkeyExists } = await import("../../../chain/wallet/hotkey_files.ts");
   const { hotkeyPath } = await import("../../../chain/wallet/wallet_place.ts");
@@ -140,7 +138,7 @@ export async function missingHotkey(place: HotkeyPlace): Promise<UserError | nul
   return new UserError(error.message, { next: nextStep(error, place), cause: error });
 }
 
-/** The first folder where the wallet has a coldkey, else one with its public half, else the first folder. */
+/** The first folder with the coldkey, otherwise with its public half, otherwise the first. */
 export async function findColdkey(context: CommandContext, wallet: string): Promise<WalletPlace> {
   const { keyFileExists } = await import("../../../chain/wallet/key_disk.ts");
   const { coldkeyPath, coldkeyPublicPath } = await import("../../../chain/wallet/wallet_place.ts");
@@ -159,7 +157,7 @@ export function warnOfOthers({ output }: CommandContext, path: string): void {
   output.log.warn(`Other users of this machine can read your key: chmod 600 '${path}'`);
 }
 
-/** A wallet's failure becomes a UserError with its next step. A place without a hotkey is the coldkey's. */
+/** Turns a wallet's failure into a UserError. A place without a hotkey is the coldkey's. */
 export async function explaining<T>(place: WalletPlace | HotkeyPlace, body: () => Promise<T>): Promise<T> {
   try {
     return await body();

@@ -1,7 +1,6 @@
 /**
- * The log of one process: lines on stderr with a time and a level, safe to print. As text, a line starts with the
- * time of day on a terminal, in a file with date and time. As JSON it is `{"time", "level", "text"}`, with the time
- * in UTC; these names stay.
+ * A process's log: lines on stderr with a time and a level, safe to print. A terminal gets the time of day, a file also
+ * the date. JSON is `{"time", "level", "text"}` with UTC; these names stay.
  */
 
 import type { Paint } from "../text/paint.ts";
@@ -26,7 +25,7 @@ export interface LogOptions {
   readonly paint: Paint;
   readonly withDate: boolean;
   readonly now: () => Date;
-  readonly write: (line: string) => void; // line without its end
+  readonly write: (line: string) => void;
 }
 
 const rank: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
@@ -49,7 +48,6 @@ export function createLog({ least, format = "text", paint, withDate, now, write 
 export const jsonLine = ({ level, text }: { level: LogLevel; text: string }, at: Date): string =>
   JSON.stringify({ time: at.toISOString(), level, text: printable(text) });
 
-/** Local time, `14:03:07` or `2026-11-21 14:03:07`. */
 export function stamp(date: Date, withDate: boolean): string {
   const two = (value: number) => String(value).padStart(2, "0");
   const time = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;

@@ -1,10 +1,9 @@
 /**
- * Everything a command prints goes through here: for people, or for programs with --json; the summary is the last
- * output on stdout.
+ * Everything that a command prints: for people, or with --json for programs, one JSON line each. The summary comes last
+ * on stdout.
  *
- * In --json mode every line on stdout is JSON; nothing is printed after `close`. A reader that went away (`iota … |
- * head`) is not an error: nothing more goes to stdout and `onReaderGone` is called once. A full disk behind stdout is
- * an error, and the last thing that is tried there.
+ * When stdout's reader has gone (`iota … | head`), nothing more goes there and `onReaderGone` is called once. A full
+ * disk behind stdout is an error, and the last attempt there.
  */
 
 import { assert } from "../../../core/assert.ts";
@@ -17,10 +16,10 @@ import type { LiveTerminal, LiveTerminalOptions } from "./terminal.ts";
 import { withoutColour } from "../text/format.ts";
 import { type SummaryFields, summaryTable } from "./summary_table.ts";
 
-/** `live`: a terminal that can show a moving screen; `plain`: lines for people; `json`: lines for programs. */
+/** `live`: a moving screen on a terminal; `plain`: lines for people; `json`: for programs. */
 export type OutputMode = "live" | "plain" | "json";
 
-/** Few commands draw and all of them load this file. */
+/** Injected, because few commands draw and all load this file. */
 export type CreateTerminal = (options: LiveTerminalOptions) => LiveTerminal;
 
 export type OutputEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -28,39 +27,32 @@ export type OutputEvent = { readonly type: string } & Readonly<Record<string, un
 export interface Output {
   readonly mode: OutputMode;
   readonly quiet: boolean;
-  readonly paint: Paint; // for stdout
-  readonly columns: number; // of the terminal; 120 for text that goes elsewhere
+  readonly paint: Paint;
+  readonly columns: number;
   readonly log: Log;
-  /** One JSON line for programs; nothing for people. */
   event(record: OutputEvent): void;
-  /** For people and for programs alike. */
   watchEvents(listener: (record: OutputEvent) => void): void;
-  /** One line for people; nothing in --json mode or with --quiet. */
+  /** One line for people, unless --quiet. */
   line(text: string): void;
-  /** With --verbose; a log file always gets it. */
+  /** With --verbose; always in a log file. */
   detail(text: string): void;
-  /** The live screen shows it in its own way. */
   keep(text: string): void;
   readonly drawsProgress: "inPlace" | "asLines" | "not";
-  /** In place of the last one, below all other lines; null: none. */
+  /** Replaces the last one, below all other lines; null: none. */
   drawProgress(line: string | null): void;
   /** Printed when the command ends; the last call counts. `closing`: lines for people below it. */
   summary(fields: SummaryFields, closing?: readonly string[]): void;
-  /** For a command that goes on for a person who watches; nothing unless the mode is live. */
+  /** For a command that goes on for a person who watches; only in live mode. */
   printSummary(): void;
-  /** A result for which a table does not fit: the text for people (empty: shown already), a summary of the fields for programs. */
+  /** A result that fits no table: the text for people (empty: already shown), the fields for programs. */
   answer(fields: SummaryFields, text: string): void;
-  /**
-   * The whole log from now on: log lines, lines for people with a timestamp, and lines that a live screen or --quiet
-   * keeps off the terminal.
-   */
+  /** The whole log from now on: log lines, and all lines for people with a timestamp. */
   copyTo(sink: (line: string) => void, options: { readonly stampOf: () => string }): void;
   /** Null unless the mode is live. Lines and logs then go above it. */
   openLive(create: CreateTerminal): LiveTerminal | null;
   closeLive(): void;
   /** Until `closeLive`. False: nobody can type. */
   openKeys(listener: KeyboardListener): boolean;
-  /** The same as Ctrl-C. */
   askToStop(): void;
 }
 
@@ -70,8 +62,7 @@ export interface OutputOptions {
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly noColor: boolean;
-  readonly logLevel?: LogLevel; // left out: as quiet and verbose say
-  /** @default "text" */
+  readonly logLevel?: LogLevel; // @default by quiet and verbose
   readonly logFormat?: LogFormat;
 }
 
@@ -81,15 +72,15 @@ export class TerminalOutput implements Output {
   readonly mode: OutputMode;
   readonly quiet: boolean;
   readonly paint: Paint;
-  readonly errorPaint: Paint; // for stderr
+  readonly errorPaint: Paint;
   readonly log: Log;
   readonly host: Host;
   onReaderGone: () => void = () => {};
   onLiveOpened: () => void = () => {}; // code that hides the cursor must catch Ctrl-C to restore it
-  onAskedToStop: () => void = () => {}; // by a key
+  onAskedToStop: () => void = () => {};
   #region: LiveTerminal | null = null;
   #onEvent: (record: OutputEvent) => void = () => {};
-  #progressLine: string | null = null; // on the terminal
+  #progressLine: string | null = null;
   #closeKeys: (() => void) | null = null;
   #summary: SummaryFields | null = null;
   #closing: readonly string[] = [];
@@ -182,7 +173,7 @@ export class TerminalOutput implements Output {
     this.writeOut(`\r${line === null ? "" : this.paint.dim(line)}\x1b[K`);
   }
 
-  /** A progress line makes room for other text, which it goes on below. */
+  /** A progress line makes room for other text and is drawn again below it. */
   #aside(write: () => void): void {
     const line = this.#progressLine;
     if (line !== null) this.writeOut("\r\x1b[K");
@@ -199,7 +190,6 @@ export class TerminalOutput implements Output {
     if (this.mode === "live") this.close();
   }
 
-  /** On stderr; above the live screen if both share a terminal. */
   explain({ label, text }: { readonly label: "error" | "next" | null; readonly text: string }): void {
     const paints = { error: this.errorPaint.red, next: this.errorPaint.dim };
     const lines = label === null
@@ -232,7 +222,7 @@ export class TerminalOutput implements Output {
     try {
       if (quietly(() => this.host.write("stdout", text))) return;
     } catch (error) {
-      this.#readerGone = true; // nothing more is printed, the error's own line included
+      this.#readerGone = true; // nothing more is printed, not even the error
       const refusal = explainRefusal(error, { action: "write to", value: "standard output" });
       if (refusal === undefined) throw error;
       throw new UserError(refusal.message, { next: "Free some space, or send the output elsewhere", cause: error });
@@ -293,7 +283,7 @@ export class TerminalOutput implements Output {
   }
 }
 
-/** False when its reader is gone. */
+/** False: its reader is gone. */
 function quietly(write: () => void): boolean {
   try {
     write();

@@ -1,30 +1,29 @@
 /**
- * How far a long piece of work is: one line that is drawn in place on a terminal, one plain line now and then
- * elsewhere. The estimate rests on the pace of the last part of the work, so that a slow start does not spoil it.
- * Without a total only the amount is shown.
+ * The progress of long work: one line drawn in place on a terminal, otherwise a plain line now and then. Only the
+ * recent pace counts, so that a slow start does not spoil the estimate.
  */
 
 import type { Output } from "./output.ts";
 import { bar, byteSize, cut, decimal, roughly } from "../text/format.ts";
 
 export interface Progress {
-  /** `total` null: unknown. `now`: in words, what is worked at. */
+  /** `total` null: unknown. `now`: what is worked at. */
   at(done: number, total: number | null, now?: string): void;
   close(): void;
 }
 
 export interface ProgressOptions {
-  readonly label: string; // "exporting"
-  readonly unit?: "bytes" | string; // of amounts: "moments"; @default none
+  readonly label: string;
+  readonly unit?: "bytes" | string; // "moments"; @default none
   readonly nowMs: () => number; // monotonic
   /** Null: none from now on. */
   readonly draw: (line: string | null) => void;
-  readonly width: () => number; // columns
-  /** Null where a line can be drawn in place. */
+  readonly width: () => number;
+  /** Null: drawn in place. */
   readonly say: ((line: string) => void) | null;
 }
 
-/** One piece of work at a time; nothing is shown with --json or --quiet, or while a live screen is open. */
+/** Shows nothing with --json or --quiet, or while a live screen is open. */
 export function openProgress(output: Output, label: string, unit?: string): Progress {
   if (output.drawsProgress === "not") return { at: () => {}, close: () => {} };
   const progress = new WorkProgress({
@@ -47,11 +46,11 @@ export function openProgress(output: Output, label: string, unit?: string): Prog
 const tickMs = 1_000;
 const drawMs = 100;
 const sayMs = 10_000;
-const quietMs = 1_000; // work that is over sooner needs no line
+const quietMs = 1_000; // shorter work needs no line
 const sampleMs = 500;
-const mostSamples = 20; // the pace is that of the last ten seconds or more
-const leastMs = 3_000; // of that part, for an estimate
-const leastShare = 0.01; // of the work
+const mostSamples = 20; // the pace covers at least the last ten seconds
+const leastMs = 3_000;
+const leastShare = 0.01; // for an estimate
 
 interface Sample {
   readonly atMs: number;
@@ -83,7 +82,6 @@ export class WorkProgress implements Progress {
     this.again();
   }
 
-  /** With the time that has gone by since. */
   again(): void {
     const { nowMs, label, unit = "", draw, width, say } = this.#options;
     const atMs = nowMs();

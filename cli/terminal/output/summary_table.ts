@@ -1,6 +1,6 @@
 /**
- * The summary of a command as an aligned table: the fields of `--json`, in their order, with values measured over the
- * whole run apart from those since it was resumed.
+ * A command's summary as an aligned table: the fields of `--json` in their order. Values over the whole run are apart
+ * from those since it was resumed.
  */
 
 import type { Paint } from "../text/paint.ts";
@@ -8,7 +8,7 @@ import { byteSize, decimal, duration, printable, tokens } from "../text/format.t
 
 export type SummaryFields = Readonly<Record<string, unknown>>;
 
-const longText = 60; // characters; longer texts go below the table
+const longText = 60;
 const widthOfText = 78;
 
 export function summaryTable(fields: SummaryFields, paint: Paint): string[] {
@@ -40,14 +40,14 @@ interface Row {
   readonly isOfSession: boolean;
 }
 
-/** Any other missing value was not measured and has no line. */
+/** Other missing values were not measured and have no line. */
 const sayNone: ReadonlySet<string> = new Set(["chain", "uid", "emissionRao", "earnedRao", "checkpoint"]);
 
 const isMissing = (value: unknown): value is null | undefined => value === null || value === undefined;
 
 const unitSuffix = /(Ms|Bytes)$/;
 
-/** Field names that programs rely on but people would not understand without their unit or in other words. */
+/** Programs rely on these names, but people need a unit or other words. */
 const words: Readonly<Record<string, string>> = {
   controlBytes: "control bytes",
   earnedRao: "earned",
@@ -62,7 +62,6 @@ const words: Readonly<Record<string, string>> = {
   wireBytes: "wire bytes",
 };
 
-/** `mergeBytesPerMiner` → `merge bytes per miner`, `bytesPerTokenForward` → `bytes per token forward`. */
 function label(name: string): string {
   return words[name] ?? name.replace(unitSuffix, "").replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase();
 }
@@ -85,7 +84,7 @@ function shownValue(name: string, value: unknown): string {
   return decimal(value);
 }
 
-/** Wrapped at words; the text's own lines stay lines. */
+/** The text's own line breaks stay. */
 function indented(text: string): string[] {
   return text.split(/\r?\n/).flatMap((line) => {
     const lines: string[] = [""];

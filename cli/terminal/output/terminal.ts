@@ -1,9 +1,9 @@
 /**
- * The lower part of a terminal, redrawn repeatedly while other lines scroll above it.
+ * The lower part of a terminal, redrawn while other lines scroll above it. Only changed lines are drawn, in a
+ * synchronised update if the terminal supports it.
  *
- * Draws only lines that changed, inside a synchronised update if the terminal supports it. Invariant: the cursor
- * rests at the start of the line below the last frame. After a change of width the old frame may have been wrapped;
- * the rows it now takes are counted and cleared.
+ * The cursor stays at the start of the line below. A change of width may have wrapped the old frame; the rows that it
+ * now takes are cleared.
  */
 
 import { visibleWidth } from "../text/format.ts";
@@ -16,7 +16,7 @@ const wrapOn = `${escape}?7h`;
 const beginUpdate = `${escape}?2026h`;
 const endUpdate = `${escape}?2026l`;
 const clearToLineEnd = `${escape}K`;
-const narrowest = 39; // of a frame, for a window of 40 columns
+const narrowest = 39; // for a window of 40 columns
 const clearBelow = `${escape}J`;
 
 export interface TerminalSize {
@@ -41,7 +41,7 @@ export class LiveTerminal {
     this.#size = size;
   }
 
-  /** Columns and lines a frame may take; a row and a column stay free for the cursor, which clears what it stands on. */
+  /** A row and a column stay free for the cursor, which clears what it stands on. */
   room(): { width: number; height: number } {
     const { columns, rows } = this.#size();
     return { width: Math.max(narrowest, columns - 1), height: Math.max(1, rows - 1) };
@@ -73,7 +73,6 @@ export class LiveTerminal {
     this.#write(wrapOn + showCursor);
   }
 
-  /** Moves from below the frame to its first line and clears everything from there. */
   #rewind(columns: number): string {
     const rows = this.#shown.reduce((sum, line) => sum + Math.max(1, Math.ceil(visibleWidth(line) / columns)), 0);
     return `${up(rows)}\r${clearBelow}`;

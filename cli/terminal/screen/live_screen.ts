@@ -1,6 +1,6 @@
 /**
- * A live screen and its keys: draws at most ten times a second and once a second for the clock, and shows help. Does
- * nothing unless the output is live. Stopping is what Ctrl-C does, asked for twice.
+ * A live screen and its keys: draws at most ten times a second, once a second for the clock. Stopping is asked for
+ * twice.
  */
 
 import type { Output } from "../output/output.ts";
@@ -10,32 +10,32 @@ import { LiveTerminal } from "../output/terminal.ts";
 
 const frameMs = 100;
 const clockMs = 1_000;
-const saidMs = 8_000; // in place of the hints
+const saidMs = 8_000;
 const readMs = 300; // nobody has read the question sooner; pasted text may hold any keys
-const leastWithHints = 8; // lines
+const leastWithHints = 8;
 
 export interface FrameRoom {
-  readonly width: number; // columns
-  readonly height: number; // lines
+  readonly width: number;
+  readonly height: number;
   readonly nowMs: number; // wall clock
   readonly paint: Paint;
-  readonly isDetailed: boolean; // the person wants more than the most important
+  readonly isDetailed: boolean;
 }
 
 export interface KeyAction {
   readonly key: string;
-  readonly word: string; // in the line of hints: `pause`
-  readonly doc: string; // in the help: `pause until pressed again`
-  /** A sentence that says what happened; a rejection is shown. */
+  readonly word: string;
+  readonly doc: string;
+  /** Returns what happened; a rejection is shown. */
   act(): Promise<string | null>;
 }
 
 export interface LiveScreenOptions {
   readonly output: Output;
-  readonly nowMs: () => number; // wall clock
+  readonly nowMs: () => number;
   readonly frame: (room: FrameRoom) => string[];
   readonly actions?: readonly KeyAction[];
-  readonly hasDetails?: boolean; // @default false
+  readonly hasDetails?: boolean;
 }
 
 export class LiveScreen {
@@ -48,8 +48,8 @@ export class LiveScreen {
   #pending: ReturnType<typeof setTimeout> | null = null;
   #isDetailed = false;
   #showsHelp = false;
-  #askedAtMs: number | null = null; // whether to stop
-  #said: { readonly text: string; readonly atMs: number } | null = null; // by the last key
+  #askedAtMs: number | null = null;
+  #said: { readonly text: string; readonly atMs: number } | null = null;
 
   constructor(options: LiveScreenOptions) {
     this.#options = options;
@@ -159,7 +159,7 @@ export class LiveScreen {
   }
 }
 
-/** Single characters; what arrows, function keys and pasted escapes send is left out. */
+/** Single characters, without what arrows, function keys and pasted escapes send. */
 type Place = "text" | "escape" | "sequence" | "lone";
 
 const escapeByte = 0x1b;

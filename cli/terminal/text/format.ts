@@ -1,4 +1,4 @@
-/** Numbers and words as people read them in a terminal. Every text here is one line of characters of width one. */
+/** Numbers and words for a terminal: single lines of characters of width one. */
 
 import { nounFor } from "../../../core/plural.ts";
 
@@ -7,7 +7,7 @@ const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** `850 ms`, `4.2 s`, `3 m 07 s`, `2 h 05 m`, `3 d 04 h`. */
+/** `850 ms`, `4.2 s`, `3 m 07 s`, `3 d 04 h`. */
 export function duration(ms: number): string {
   if (!Number.isFinite(ms)) return "–";
   if (ms < secondMs) return `${Math.round(ms)} ms`;
@@ -19,19 +19,18 @@ export function duration(ms: number): string {
   return `${Math.floor(whole / dayMs)} d ${two((whole % dayMs) / hourMs)} h`;
 }
 
-/** For estimates, which justify no more digits: `40 s`, `12 min`, `3.5 h`, `2.1 days`. */
+/** For estimates: `40 s`, `12 min`, `3.5 h`, `2.1 days`. */
 export function roughly(ms: number): string {
   if (ms < 90 * secondMs) return `${Math.ceil(ms / secondMs)} s`;
   if (ms < 90 * minuteMs) return `${Math.round(ms / minuteMs)} min`;
   return ms < 36 * hourMs ? `${(ms / hourMs).toFixed(1)} h` : `${(ms / dayMs).toFixed(1)} days`;
 }
 
-/** `1 task`, `2,400 tasks`. */
 export function plural(count: number, noun: string): string {
   return `${decimal(count)} ${nounFor(count, noun)}`;
 }
 
-/** Elapsed time in a fixed format: `0:07`, `12:34`, `3:04:05`. */
+/** `0:07`, `12:34`, `3:04:05`. */
 export function clock(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / secondMs));
   const two = (value: number) => String(value).padStart(2, "0");
@@ -40,7 +39,7 @@ export function clock(ms: number): string {
   return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
 }
 
-/** Powers of 1024 by their proper names: `512 B`, `1.5 KiB`, `12.0 MiB`. */
+/** Powers of 1024: `512 B`, `1.5 KiB`, `12.0 MiB`. */
 export function byteSize(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let value = bytes;
@@ -52,7 +51,7 @@ export function byteSize(bytes: number): string {
   return unit === 0 ? `${decimal(value)} B` : `${value.toFixed(1)} ${units[unit]}`;
 }
 
-/** Three significant digits, thousands separated by commas: `7.25`, `33`, `1,234`, `4,100,000`. */
+/** Three significant digits: `7.25`, `33`, `4,100,000`. */
 export function decimal(value: number): string {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
@@ -63,7 +62,7 @@ export function decimal(value: number): string {
 
 const raoDigits = 9;
 
-/** Rao as whole tokens with all digits that are not zero: `1,000`, `0.1`, `999,999.898725`. */
+/** `1,000`, `0.1`, `999,999.898725`. */
 export function tokens(rao: bigint): string {
   const digits = String(rao < 0n ? -rao : rao).padStart(raoDigits + 1, "0");
   const fraction = digits.slice(-raoDigits).replace(/0+$/, "");
@@ -71,7 +70,7 @@ export function tokens(rao: bigint): string {
   return `${rao < 0n ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
-/** Short for counters in narrow places: `987`, `12.3k`, `4.1M`, `2.0G`. */
+/** `987`, `12.3k`, `4.1M`, `2.0G`. */
 export function short(value: number): string {
   if (!Number.isFinite(value)) return "–";
   const steps: [number, string][] = [[1e9, "G"], [1e6, "M"], [1e4, "k"]];
@@ -87,14 +86,13 @@ function grouped(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
-/** `5Grwva…utQY`: enough of an address to tell it from the others on one screen. */
 export function shortAddress(address: string): string {
   return address.length <= 12 ? address : `${address.slice(0, 6)}…${address.slice(-4)}`;
 }
 
 const bars = "▁▂▃▄▅▆▇█";
 
-/** One character per value, the newest on the right, scaled to the values shown; a non-number leaves a gap. */
+/** The newest on the right, scaled to the values shown; a non-number leaves a gap. */
 export function sparkline(values: readonly number[], width: number): string {
   const shown = binned(values, width);
   const finite = shown.filter(Number.isFinite);
@@ -106,7 +104,7 @@ export function sparkline(values: readonly number[], width: number): string {
   }).join("");
 }
 
-/** At most `width` values: the mean of neighbours if there are more, so the whole run stays visible. */
+/** Means of neighbours, so that the whole run stays visible. */
 function binned(values: readonly number[], width: number): number[] {
   if (values.length <= width) return [...values];
   return Array.from({ length: width }, (_, bin) => {
@@ -117,7 +115,6 @@ function binned(values: readonly number[], width: number): number[] {
   });
 }
 
-/** `████████░░░░`, `fraction` from 0 to 1. */
 export function bar(fraction: number, width: number): string {
   const bounded = Number.isFinite(fraction) ? Math.min(1, Math.max(0, fraction)) : 0;
   const full = Math.floor(bounded * width);
@@ -129,7 +126,6 @@ const escapes = /\x1b\[[0-9;]*m/g;
 
 export const withoutColour = (text: string): string => text.replaceAll(escapes, "");
 
-/** Excluding colours. */
 export function visibleWidth(text: string): number {
   return [...text.replace(escapes, "")].length;
 }
@@ -148,12 +144,12 @@ export function padStart(text: string, width: number): string {
   return " ".repeat(Math.max(0, width - visibleWidth(text))) + text;
 }
 
-/** Foreign text on one line and without control characters, so that no peer can control a user's terminal. */
+/** One line without control characters, so that no peer can control a user's terminal. */
 export function printable(text: string): string {
   return text.replace(/\s*[\r\n]+\s*/g, " · ").replace(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, "\ufffd");
 }
 
-/** Unpainted text as lines of at most `width` characters, broken between words; a longer word has a line of its own. */
+/** Breaks unpainted text between words; a longer word has a line of its own. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";

@@ -1,4 +1,4 @@
-/** Colours for text, or the same functions doing nothing. Only this file decides how a colour is written. */
+/** Colours for text, or functions that do nothing. */
 
 import picocolors from "picocolors";
 

@@ -2,10 +2,10 @@
 
 export interface WholeLines {
   readonly lines: readonly string[];
-  readonly tornBytes: number; // after the last line's end
+  readonly tornBytes: number;
 }
 
-/** Null if there is no such file. */
+/** Null: no such file. */
 export async function readWholeLines(path: string): Promise<WholeLines | null> {
   try {
     const bytes = await Deno.readFile(path);
@@ -18,7 +18,6 @@ export async function readWholeLines(path: string): Promise<WholeLines | null> {
   }
 }
 
-/** Cuts the torn end off, before anything is appended. */
 export async function cutTornEnd(path: string, { tornBytes }: WholeLines): Promise<void> {
   if (tornBytes > 0) await Deno.truncate(path, (await Deno.stat(path)).size - tornBytes);
 }

@@ -1,9 +1,8 @@
 /**
- * `iota bench adapter`: a device's limits and costs: multiply-adds, copies, dispatches, and how long a stage's kernels
- * take to compile, cold and warm.
+ * `iota bench adapter`: a device's limits and costs, and how long a stage's kernels take to compile, cold and warm.
  *
- * Cold and warm are two processes that open the same stage, the second with the shaders that the first left in a
- * temporary folder. Drivers that keep shaders elsewhere (Metal, DX12) may be warm at once.
+ * Cold and warm are two processes; the second finds the first one's shaders in a temporary folder. Drivers that keep
+ * shaders elsewhere (Metal, DX12) may be warm at once.
  */
 
 import { resolveConfig } from "../../../core/settings/parse.ts";
@@ -14,9 +13,9 @@ import { deviceText, openDevice, sameDevice } from "../../device/open_device.ts"
 import { selfCommand } from "../../program/self.ts";
 
 const compiledSize = "tiny";
-const usefulFeatures = ["shader-f16", "subgroups", "timestamp-query"]; // to kernels, of those an adapter may have
+const usefulFeatures = ["shader-f16", "subgroups", "timestamp-query"];
 
-/** Folders in which drivers keep compiled shaders: Mesa's, NVIDIA's. */
+/** Where Mesa's and NVIDIA's drivers keep compiled shaders. */
 const shaderFolders = ["MESA_SHADER_CACHE_DIR", "MESA_GLSL_CACHE_DIR", "__GL_SHADER_DISK_CACHE_PATH"];
 
 export async function runAdapterBench(context: CommandContext): Promise<number> {
@@ -47,7 +46,6 @@ export async function runAdapterBench(context: CommandContext): Promise<number> 
   return 0;
 }
 
-/** The processor has no limits of its own. */
 function limitsOf(facts: DeviceFacts | null) {
   if (facts === null) return {};
   const { limits, features } = facts;
@@ -85,7 +83,7 @@ async function compileOnce(
   throw new Error(`A process that compiles a stage ended with code ${code}: ${text.decode(stderr)}`);
 }
 
-/** The process that opens the stage: `iota bench compile DEVICE`, internal. */
+/** Internal: `iota bench compile DEVICE`. */
 export async function runCompile(device: string): Promise<number> {
   const resolved = resolveConfig({
     size: compiledSize,

@@ -1,9 +1,9 @@
 /**
  * `iota bench hub`: how many miners of each size an orchestrator on this machine could carry.
  *
- * Wires pass through the orchestrator, so its relay rate is its limit. The rate is measured between two processes, with
- * every event in the journal, and divided by what a miner of 10 TFLOP/s sends and receives. Out of scope: this
- * machine's internet connection, which is usually slower, and the parts of the cost (`lab bench hub`).
+ * Wires pass through it, so its relay rate is the limit. That is measured between two processes, with every event in
+ * the journal, and divided by the traffic of a miner of 10 TFLOP/s. The internet connection, usually slower, is left
+ * out.
  */
 
 import { resolveConfig } from "../../../core/settings/parse.ts";
@@ -18,7 +18,7 @@ import { measureMessages } from "./messages.ts";
 import { measureRelay } from "./relay.ts";
 
 const segmentBytes = 1024 * 1024;
-const minerFlops = 1e13; // a second: what a gaming GPU of recent years reaches
+const minerFlops = 1e13; // a second, as a recent gaming GPU reaches
 
 export async function runHubBench(context: CommandContext): Promise<number> {
   const { output, options } = context;
@@ -47,10 +47,9 @@ export async function runHubBench(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** Smaller models are bound by their links: nobody would give them so many miners. */
+/** Smaller models are bound by their links. */
 const judgedSizes = sizeNames.slice(sizeNames.indexOf("100m"));
 
-/** By what the stages' replicas send and receive in a round, on average. */
 export function carriedMiners(size: SizeName, bytesPerSecond: number): number {
   const resolved = resolveConfig({ size });
   if (!resolved.ok) throw new Error(`size ${size} must be valid by itself`);

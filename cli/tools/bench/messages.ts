@@ -1,9 +1,7 @@
 /**
- * Small messages from the orchestrator to a node and back, at full rate: `runTask` without segments, answered by
- * `taskDone`.
+ * Small messages to a node and back at full rate: `runTask` without segments, answered by `taskDone`.
  *
- * In memory both ends share this process, so a turn is the whole cost of our own code, four times over: encode and
- * decode on each side. Over sockets it is `measureRelay`'s world without payload.
+ * In memory both ends share this process, so a turn costs our code four times: encode and decode on each side.
  */
 
 import { randomBytes } from "node:crypto";
@@ -25,13 +23,13 @@ import { aborted } from "./peer_processes.ts";
 import { sampleTask } from "./relay.ts";
 
 const turnsAtOnce = 64;
-const noticeMs = 100; // between checks for Ctrl-C, which is not noticed while messages follow one another
+const noticeMs = 100; // between checks for Ctrl-C, which a stream of messages would delay
 
 export async function measureMessages(seconds: number, signal: AbortSignal): Promise<Measured> {
   const meter = new Meter(seconds);
   let isOver = false;
   let isPaused = false;
-  let waiting = 0; // turns that begin after the pause
+  let waiting = 0;
   let noticedMs = performance.now();
   const begin = (peer: NodeId) => {
     for (; waiting > 0 && !isOver; waiting--) hub.send(peer, sampleTask);

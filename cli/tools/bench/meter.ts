@@ -1,8 +1,6 @@
 /**
- * Counts events and reports their cost: after a warm-up, for a given number of seconds.
- *
- * Owns: the clock of a measurement, the processor time and memory of this process. Uses no timers: it reads the clock
- * when work is counted, so that nothing runs beside what is measured.
+ * Counts events and reports their cost: after a warm-up, for some seconds. The clock is read when work is counted, so
+ * that no timer runs beside it.
  */
 
 import process from "node:process";
@@ -11,11 +9,11 @@ export interface Measured {
   readonly seconds: number;
   readonly count: number;
   readonly bytes: number;
-  readonly cpuSeconds: number; // of this whole process, user and system
+  readonly cpuSeconds: number; // this process, user and system
   readonly rssBytes: number;
 }
 
-const warmUpShare = 0.25; // of the seconds, before they start
+const warmUpShare = 0.25; // of the seconds, and before them
 
 export class Meter {
   readonly done: Promise<Measured>;
@@ -33,7 +31,6 @@ export class Meter {
     this.done = new Promise((resolve) => this.#resolve = resolve);
   }
 
-  /** One piece of work is done. */
   count(bytes: number): void {
     const nowMs = performance.now();
     if (this.#startedMs === null) {

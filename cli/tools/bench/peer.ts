@@ -1,9 +1,8 @@
 /**
- * The other end of a benchmark's link, in a process of its own: `iota bench peer SPEC`.
+ * The other end of a benchmark's link, in a process: `iota bench peer SPEC`.
  *
- * A source answers each task with a segment, a sink answers each segment with a small result. Over `session` they are
- * production nodes, over `ws` bare sockets that move as many bytes. Runs until the orchestrator closes the link or the
- * process is ended.
+ * A source answers each task with a segment, a sink answers each segment with a small result. `session` uses production
+ * nodes, `ws` bare sockets that move as many bytes.
  */
 
 import { randomBytes } from "node:crypto";
@@ -18,16 +17,15 @@ import { systemRandom, systemTimers } from "../../../net/timers.ts";
 import type { HubMessage, NodeMessage } from "../../../core/protocol/message.ts";
 
 export interface PeerSpec {
-  readonly url: string; // ws://…
+  readonly url: string;
   readonly over: "session" | "ws";
   readonly part: "source" | "sink";
   readonly segmentBytes: number;
 }
 
-/** What our frame adds to one segment, for a fair comparison. */
+/** Our frame's overhead per segment, for a fair comparison. */
 export const frameOverheadBytes = 128;
 
-/** A node's role by its part, so that the orchestrator can distinguish them. */
 export const roleOfPart = { source: "miner", sink: "validator" } as const;
 
 export function runPeer(text: string): Promise<number> {

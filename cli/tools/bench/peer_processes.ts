@@ -1,15 +1,10 @@
-/**
- * The two processes at the ends of a relay, for as long as a measurement takes.
- *
- * Owns: starting and ending them, and the error when one ends too early. Invariant: none outlives the measurement.
- */
+/** The two processes at the ends of a relay. Neither outlives the measurement. */
 
 import { type Child, lastLines, startChild } from "../../swarm/role_process.ts";
 import type { PeerSpec } from "./peer.ts";
 
-const patienceMs = 30_000; // on top of what is measured: two processes start, connect and warm up
+const patienceMs = 30_000; // for two processes to start, connect and warm up
 
-/** Runs `measure` between a source and a sink. */
 export async function betweenPeers<T>(
   spec: Omit<PeerSpec, "part">,
   by: { measure: Promise<T>; seconds: number; signal: AbortSignal },
@@ -43,7 +38,6 @@ async function endedEarly({ name, ended, logPath }: Child): Promise<never> {
   throw new Error(`The ${name} of a benchmark ended with code ${code}: ${await lastLines(logPath)}`);
 }
 
-/** Rejects when the measurement is asked to stop. */
 export function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);

@@ -1,11 +1,9 @@
 /**
- * Segments from one node through the orchestrator to another, as in a relay of wires: a message with a segment in, a
- * message with the same segment out. Each turn is orchestrator → source → orchestrator → sink → orchestrator, and
- * counts when the sink's answer is back.
+ * Segments relayed from one node to another. A turn counts when the sink's answer is back.
  *
- * Owns: the orchestrator's side, with our session layer (`session`, which hashes every segment for its MAC; "hashed"
- * also holds them by hash as the orchestrator does, "journaled" makes each one's event durable before it continues) and
- * with the bare WebSocket library (`ws`): the limit on this machine. Each end is a process.
+ * `session` uses our session layer, which hashes every segment for its MAC; "hashed" also holds segments by hash,
+ * "journaled" also makes each one's event durable before it continues. `ws` is the bare WebSocket library: the limit on
+ * this machine. Each end is a process.
  */
 
 import { createServer } from "node:http";
@@ -42,11 +40,11 @@ export interface RelayOptions {
 
 const inFlightBytes = 16 * 1024 * 1024;
 
-/** Turns in flight: enough to fill the pipes, bounded as credits bound a miner. */
+/** Fills the pipes, bounded as credits bound a miner. */
 const turnsAtOnce = (segmentBytes: number) => Math.min(64, Math.max(4, Math.round(inFlightBytes / segmentBytes)));
 
 export interface MeasuredRelay extends Measured {
-  readonly eventsPerCommit?: number; // of the journaled way
+  readonly eventsPerCommit?: number; // journaled only
 }
 
 export async function measureRelay(options: RelayOptions): Promise<MeasuredRelay> {
@@ -179,18 +177,16 @@ async function relayBare({ segmentBytes, seconds, signal }: RelayOptions): Promi
 }
 
 /**
- * The production journal and driver beside a relay, as the orchestrator uses them while a step is open: the events
- * of wires that arrive together become durable together before the wires go on. The wires themselves stay in
- * memory.
+ * The production journal and driver, as while a step is open: events of wires that arrive together become durable
+ * before the wires go on. The wires stay in memory.
  */
 interface RelayJournal {
   book(onDurable: () => void): void;
-  /** Since it was opened: how many events became durable together, on average. */
   readonly eventsPerCommit: number;
   close(): Promise<void>;
 }
 
-const eventBytes = 300; // of a finished task
+const eventBytes = 300; // a finished task's
 const progress = { round: 1, step: 1 };
 
 async function openRelayJournal(): Promise<RelayJournal> {

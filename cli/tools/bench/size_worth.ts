@@ -1,10 +1,8 @@
 /**
- * What a device can do for a model of each size: which of its stages it can hold, and how many tokens a second pass
- * through one.
+ * Which stages of each model size a device can hold, and how many tokens a second pass through one.
  *
- * The head stage of small sizes is measured: microbatches forward and backward, as a miner computes them. Larger ones
- * are estimated from the FLOPs of their slowest stage at the speed of the largest measured one, which is conservative:
- * larger matrix products are rather faster. Out of scope: the plan itself (gpu/stage_plan.ts).
+ * Small sizes are measured on the head stage. Larger ones are estimated from their slowest stage's FLOPs at the speed
+ * of the largest measured size, which is conservative: larger matrix products are rather faster.
  */
 
 import { wireBytes } from "../../../core/codec/wire.ts";
@@ -22,18 +20,18 @@ import { fitModel, type Memory, planModel } from "../../device/model_fit.ts";
 
 export interface SizeWorth {
   readonly size: SizeName;
-  readonly stages: number; // by default
-  readonly holds: readonly number[]; // those of them that fit
-  readonly largestBytes: number; // of a stage that fits
-  /** The least number of stages, above the default, at which all of them fit; null: none, or the default. */
+  readonly stages: number;
+  readonly holds: readonly number[];
+  readonly largestBytes: number;
+  /** The fewest stages above the default of which all fit. Null: none, or the default. */
   readonly fitsWithStages: number | null;
   readonly tokensPerSecond: number | null; // through its slowest stage; null: it holds none
   readonly isMeasured: boolean;
-  /** Received and sent per trained token by a middle stage, at most. */
+  /** A middle stage's traffic, at most. */
   readonly linkBytesPerToken: number;
 }
 
-export const judgedSizes = sizeNames.filter((size) => size !== "toy"); // that one is for tests
+export const judgedSizes = sizeNames.filter((size) => size !== "toy");
 
 export interface Worth {
   readonly worker: ComputeWorker;
@@ -42,11 +40,11 @@ export interface Worth {
   readonly signal: AbortSignal;
 }
 
-const longestMicrobatchMs = 3000; // a larger one is estimated
-const mostMeasuredBytes = 2 ** 31; // of a stage: what a GPU has free is unknown
-const usedMs = 1500; // of each measured size, at least one microbatch
+const longestMicrobatchMs = 3000;
+const mostMeasuredBytes = 2 ** 31; // a GPU's free memory is unknown
+const usedMs = 1500; // per size; at least one microbatch
 
-/** Sizes in ascending order, each yielded when it is known. */
+/** Ascending, each yielded when it is known. */
 export async function* worthOfSizes(
   { worker, adapter, memory, signal }: Worth,
   sizes: readonly SizeName[] = judgedSizes,
@@ -88,7 +86,6 @@ function linkBytesOf(spec: StageSpec): number {
   return bytes.reduce((sum, each) => sum + each, 0) / tokensOf(spec);
 }
 
-/** FLOPs per second of microbatches, forward and then backward. */
 async function measureHead(
   worker: ComputeWorker,
   { spec, config, memory }: { spec: StageSpec; config: RunConfig; memory: Memory },
@@ -105,7 +102,7 @@ async function measureHead(
     await stage.forward(input);
     return await stage.backward(input, gradient);
   };
-  await microbatch(); // pages and caches are touched for the first time
+  await microbatch(); // touches pages and caches first
   const startMs = performance.now();
   let times = 0;
   do {

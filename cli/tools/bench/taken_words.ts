@@ -1,7 +1,4 @@
-/**
- * Refuses unknown benchmarks, and words and options that the chosen one does not take; the message lists those it
- * takes.
- */
+/** Refuses unknown benchmarks, and words and options that the chosen one does not take. */
 
 import { closest } from "../../terminal/options/args.ts";
 import type { CommandContext, OptionSpec } from "../../terminal/command.ts";
@@ -20,7 +17,7 @@ export function unknownName(kind: string, given: { name: string; known: readonly
 
 const commandOf = (taker: string): string => taker === "" ? "bench alone" : `bench ${taker}`;
 
-/** `takers`: the options that each benchmark takes, by the words after `bench`. */
+/** `takers`: each benchmark's options, by the words after `bench`. */
 export function refuseIgnored(
   { positionals: [name, part], options }: CommandContext,
   { program, takers, declared }: {
@@ -40,7 +37,7 @@ export function refuseIgnored(
       next: `Leave it out: ${program} bench ${name}`,
     });
   }
-  const taken = takers[words] ?? takers[name ?? ""] ?? []; // the benchmark refuses a part that does not exist
+  const taken = takers[words] ?? takers[name ?? ""] ?? []; // the benchmark refuses unknown parts
   const ignored = declared.find((option) => options.given(option.name) && !taken.includes(option.name));
   if (ignored === undefined) return;
   const others = Object.keys(takers).filter((taker) => takers[taker]?.includes(ignored.name)).map(commandOf);

@@ -1,8 +1,6 @@
 /**
- * `iota bench --tune`: finds the fastest kernels of this adapter for the matrix products of a model, and keeps them for every
- * later run on this machine.
- *
- * Owns: the shapes. Out of scope: the search (gpu/webgpu/tuning), the file (cli/device/tuning_file.ts).
+ * `iota bench --tune`: finds this adapter's fastest kernels for a model's matrix products, and keeps them for later
+ * runs.
  */
 
 import { resolveConfig } from "../../../core/settings/parse.ts";
@@ -67,7 +65,7 @@ function sizeOf(text: string | undefined): SizeName | undefined {
   );
 }
 
-/** The products at both ends of attention, and the two of the feed-forward layer. */
+/** The products at both ends of attention, and the feed-forward layer's two. */
 function shapesOf(size: SizeName): LinearSizes[] {
   const resolved = resolveConfig({ size, overrides: {} });
   if (!resolved.ok) throw new Error(`size ${size} must be a configuration`);

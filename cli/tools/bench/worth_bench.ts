@@ -1,9 +1,8 @@
 /**
- * `iota bench` by itself: within a minute, what a machine is worth to a run. The table of sizes, and its link to an
- * orchestrator if one is named.
+ * `iota bench` alone: within a minute, what a machine is worth to a run.
  *
- * An orchestrator answers strangers only with its status, so only the link's round trip is measured; the table has the
- * bandwidth that each size would need at the speed of this device.
+ * Strangers get only an orchestrator's status, so only its round trip is measured. The table has the bandwidth that
+ * each size would need at this device's speed.
  */
 
 import type { CommandContext } from "../../terminal/command.ts";
@@ -61,7 +60,7 @@ export async function runWorthBench(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** A GPU's own memory is unknown to WebGPU; a device of the processor has this machine's. */
+/** WebGPU does not tell a GPU's memory; a software device has this machine's. */
 function memoryFor(isSoftware: boolean, given: number | null): Memory & { words: string } {
   if (given !== null) return { memoryBytes: given, words: `A stage may take ${byteSize(given)}` };
   if (!isSoftware) {
@@ -90,7 +89,6 @@ function holdText({ stages, holds, fitsWithStages }: SizeWorth): string {
   return `${holds.length} of ${stages} (${rangesText(holds)})${other}`;
 }
 
-/** 0, 1, 2, 5 as "0-2, 5". */
 export function rangesText(numbers: readonly number[]): string {
   const ranges: [from: number, to: number][] = [];
   for (const number of numbers) {

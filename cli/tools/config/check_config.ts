@@ -1,8 +1,6 @@
 /**
- * `iota config check FILE`: reports all problems of a file at once, each with its line. Exit code 1 if there are any.
- *
- * The files that it names are checked as its command would, from the current folder. Owns: telling a run's settings
- * from a node's options, and for the latter, inferring the command if --for is absent.
+ * `iota config check FILE`: reports all problems of a file, each with its line. Exit code 1 if there are any. The files
+ * that it names are checked as its command would, from the current folder.
  */
 
 import { present } from "../../../core/assert.ts";
@@ -19,8 +17,8 @@ import { namedFileProblems, walletNote } from "./named_files.ts";
 
 export interface CheckedFile {
   readonly purpose: FilePurpose;
-  readonly problems: readonly string[]; // "run.toml:3: …"
-  readonly note?: string | null; // what is still missing before a start
+  readonly problems: readonly string[];
+  readonly note?: string | null;
   readonly isEmpty?: boolean;
 }
 
@@ -77,7 +75,7 @@ async function checkFile(
   return { purpose, problems: [...problems, ...ofFiles], note, isEmpty: Object.keys(file.table).length === 0 };
 }
 
-/** Problems with the settings themselves; the files that they name are not checked. */
+/** The files that the settings name are not checked. */
 export async function problemsOf(
   file: ConfigFile,
   { given, commands }: { given: FilePurpose | null; commands: CommandTable },
@@ -92,10 +90,9 @@ export async function problemsOf(
     const problems = optionProblems(file, options).map(({ line, text }) => `${file.path}:${line}: ${text}`);
     return { purpose, problems };
   }));
-  return checked.toSorted((a, b) => a.problems.length - b.problems.length)[0]!; // the best fitting command
+  return checked.toSorted((a, b) => a.problems.length - b.problems.length)[0]!;
 }
 
-/** Whether a generated text passes the check. */
 export async function isRight(
   text: string,
   { purpose, commands }: { purpose: FilePurpose; commands: CommandTable },

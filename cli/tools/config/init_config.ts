@@ -1,7 +1,6 @@
 /**
- * `iota config init`: writes a starter file that lists every setting as a comment with its value and meaning.
- *
- * Owns: the text. Never replaces a file without --force. Invariant: the file it writes passes `iota config check`.
+ * `iota config init`: writes a starter file with every setting as a comment that has its value and meaning. It passes
+ * `iota config check`.
  */
 
 import { assert } from "../../../core/assert.ts";
@@ -56,13 +55,13 @@ export async function initConfig(context: CommandContext, nowMs = systemTimers.n
   return 0;
 }
 
-/** The command line names the file's folder, so another --data would change nothing. */
+/** The command line names the file's folder, so --data would change nothing. */
 export function withoutData(error: unknown): unknown {
   if (!(error instanceof UserError) || error.next?.includes("--data") !== true) return error;
   return new UserError(error.message, { next: "Name a file in a folder on another disk", cause: error.cause });
 }
 
-/** The name decides the folder of a run started without --data, so each file begins its own run. */
+/** Without --data, the name decides the run's folder, so each file begins its own run. */
 function named(config: RunConfig, nowMs: number): RunConfig {
   const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+Z$/g, "").replace("T", "-");
   return { ...config, name: `${config.size}-${stamp}` };
@@ -74,7 +73,7 @@ function configOf(size: string | undefined): RunConfig {
   throw new UsageError(resolved.problems[0]!.text, { next: "For example: iota config init --size small" });
 }
 
-/** Settings that people usually choose are active; all others are comments. */
+/** All other settings are comments. */
 const active: readonly KnobPath[] = ["name", "size", "swarm.replicas"];
 
 export function runFileText(config: RunConfig): string {

@@ -1,4 +1,4 @@
-/** A setting's meaning on one line: its sentence, its choices, and its unit if the sentence does not name it. */
+/** A setting's meaning on one line: its sentence, choices, and unit unless the sentence names it. */
 
 import type { KnobPath } from "../../../core/config/knob.ts";
 import { knobAt } from "../../../core/config/knobs.ts";

@@ -1,8 +1,6 @@
 /**
- * Checks the files that a settings file names, as its command will: training text, certificates and keys, the log. A
- * wallet may still be created, so a missing one is a note.
- *
- * Relative paths start at the current folder; the messages show the full path.
+ * Checks the files that a settings file names, as its command will. A wallet may still be created, so a missing one is
+ * a note.
  */
 
 import { dirname, resolve } from "node:path";
@@ -38,7 +36,7 @@ export async function namedFileProblems(
   return [...await textProblems(table, environment), ...await hubFileProblems(table, context), ...ofLog];
 }
 
-/** As a start checks them, once the settings are valid. Before that, only whether the text can be read. */
+/** Checks the text as a start does, or only that it can be read while settings are invalid. */
 async function textProblems(table: ConfigFile["table"], environment: Environment): Promise<Problem[]> {
   const file = expandCorpus(table, environment);
   const corpus = corpusOf(file);
@@ -48,9 +46,9 @@ async function textProblems(table: ConfigFile["table"], environment: Environment
   return corpus === null ? [] : await problemOf("data.corpus", () => readCorpus(corpus));
 }
 
-const noFolder = "/nonexistent"; // a run that has not begun has no stored text
+const noFolder = "/nonexistent"; // a new run has no stored text
 
-/** What is still missing before a start, although the file is valid; null: nothing. */
+/** What a start still needs although the file is valid; null: nothing. */
 export async function walletNote(
   { table }: ConfigFile,
   { purpose, context }: { purpose: FilePurpose; context: CommandContext },
@@ -76,7 +74,6 @@ export async function walletNote(
 
 type Place = { readonly purpose: FilePurpose; readonly environment: Environment };
 
-/** The options that the file sets, by name, as the command will read them. */
 function textsOf(table: ConfigFile["table"], { purpose, environment }: Place): ReadonlyMap<string, string> {
   if (purpose === "run") return hubTexts(table, environment);
   const set = Object.entries(table).filter((entry): entry is [string, string] => typeof entry[1] === "string");
@@ -89,7 +86,6 @@ const nodePaths = new Set(
   [...nodeOptions, ...logOptions, ...commonOptions].filter(isPathOption).map(({ name }) => name),
 );
 
-/** The command creates folders only within its data folder. */
 async function logProblem(
   log: string | undefined,
   { table, purpose, environment }: Place & { table: ConfigFile["table"] },

@@ -1,8 +1,6 @@
 /**
- * `iota config show`: every setting of a new run and of its orchestrator, and the origin of each value: a flag, a line
- * of the file, --size, or the default.
- *
- * Invariant: the output is a file that gives the same configuration, so `iota config show … > run.toml` works.
+ * `iota config show`: every setting of a new run and of its orchestrator, and each value's origin. The output gives the
+ * same configuration as a file.
  */
 
 import type { RunConfig } from "../../../core/config/config.ts";
@@ -50,7 +48,6 @@ interface Sources {
   readonly options: OptionValues;
 }
 
-/** `run.toml:12`, `--steps`, `size tiny`, `default`. */
 export function sourceText(path: KnobPath, { config, origins, file, options }: Sources): string {
   switch (origins[path]) {
     case "flag":
@@ -86,7 +83,7 @@ interface HubSetting {
   readonly spec: OptionSpec;
   readonly path: string;
   readonly value: KnobValue | null; // null: not set, and without a constant default
-  readonly line: number | null; // of the file that sets it
+  readonly line: number | null;
 }
 
 function hubLines(
@@ -104,7 +101,7 @@ function hubLines(
   return [{ setting: "", comment: "" }, { setting: `[${hubTable}]`, comment: "" }, ...lines];
 }
 
-const widestSetting = 34; // columns before the comment
+const widestSetting = 34;
 
 export function configLines(
   { config, paths, sourceOf, columns }: {

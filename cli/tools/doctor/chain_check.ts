@@ -1,8 +1,6 @@
 /**
- * Checks whether the chain answers, how old its newest block is, and whether the hotkey is in the subnet.
- *
- * Owns: one connection, closed when the check ends; a sample of the endpoint's clock. Out of scope: the rest of a
- * hotkey's status, which `iota chain status` shows. polkadot-js is loaded here, only if a chain was named.
+ * Whether the chain answers, how old its newest block is, and whether the hotkey is in the subnet. Also samples the
+ * endpoint's clock. polkadot-js is loaded only if a chain was named.
  */
 
 import { ChainError } from "../../../chain/chain.ts";
@@ -92,7 +90,7 @@ async function readFacts(
   const [{ block, timeMs }, { blockMs }, { neurons }] = await Promise.all([
     chain.blockTime(),
     chain.parameters(),
-    chain.metagraph(), // the only read that fails if the subnet does not exist
+    chain.metagraph(), // the only read that fails without the subnet
   ]);
   const uid = neurons.find((neuron) => neuron.hotkey === hotkey)?.uid ?? null;
   const headAgeMs = Math.round(Date.now() - timeMs);
@@ -114,7 +112,7 @@ export function judgeChain(facts: ChainFactsSeen): Verdict {
   return warning(`${text}; the hotkey is not registered there`, fix, shown);
 }
 
-/** An endpoint's clock: it speaks HTTP before WebSocket, and every HTTP answer carries the time. */
+/** An endpoint speaks HTTP before WebSocket, and HTTP answers carry the time. */
 async function dateOf(url: string, deadlineMs: number): Promise<ClockSample | null> {
   const sentMs = Date.now();
   try {
@@ -122,20 +120,20 @@ async function dateOf(url: string, deadlineMs: number): Promise<ClockSample | nu
     await response.body?.cancel();
     return sampleOfDate(response.headers.get("date"), { by: "the chain's endpoint", sentMs, receivedMs: Date.now() });
   } catch {
-    return null; // no clock to compare with; the check itself reports an unreachable endpoint
+    return null; // the check itself reports an unreachable endpoint
   }
 }
 
 /**
- * Checks whether a wallet's hotkey is ready to sign for a node: it exists, is unencrypted, no other user can read
- * it, and its signatures verify.
+ * Whether a wallet's hotkey can sign for a node: it exists unencrypted, only this user can read it, and its signatures
+ * verify.
  */
 interface WalletProbe {
   readonly verdict: Verdict;
   readonly address: string | null; // null: no usable key
 }
 
-/** `isNamed`: by the user; otherwise it is the default, which need not exist. */
+/** `isNamed` false: the default wallet, which need not exist. */
 export async function probeWallet(context: CommandContext, { isNamed }: { isNamed: boolean }): Promise<WalletProbe> {
   const wallet = context.options.text("wallet") ?? "default";
   const place = await findHotkey(context, wallet);

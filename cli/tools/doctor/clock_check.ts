@@ -1,9 +1,8 @@
 /**
- * How far this machine's clock is off, by the `Date` header of any answer, or by the time of the chain's newest block.
+ * This machine's clock error, from the `Date` of any answer or the chain's newest block.
  *
- * Owns: the sample and the verdict. A `Date` has whole seconds and network delay, so each sample has an error; a clock
- * within it is right. Signed requests are refused beyond `clockSkewMs` (net/limits.ts), so that is wrong; a few seconds
- * are a warning.
+ * A `Date` has whole seconds and network delay, so each sample has an error; a clock within it is right. Beyond
+ * `clockSkewMs` (net/limits.ts), where signed requests are refused, it is wrong; a few seconds are a warning.
  */
 
 import { defaultNetLimits } from "../../../net/limits.ts";
@@ -12,15 +11,15 @@ import type { System } from "../../program/paths.ts";
 import { good, skipped, type Verdict, warning, wrong } from "./verdict.ts";
 
 export interface ClockSample {
-  readonly by: string; // the source, for people
+  readonly by: string;
   readonly offsetMs: number; // how far this clock is ahead
-  readonly errorMs: number; // in either direction
+  readonly errorMs: number;
 }
 
 const noticeableMs = 3_000;
-const clockOf = { ofDate: 500 }; // a Date is up to a second old: take the middle, with half a second as error
+const clockOf = { ofDate: 500 }; // a Date is up to a second old: its middle, with half a second as error
 
-/** Null: the answer has no date. `sentMs`, `receivedMs`: this machine's clock before and after the request. */
+/** Null: no date. Both times are of this machine. */
 export function sampleOfDate(
   date: string | null,
   { by, sentMs, receivedMs }: { by: string; sentMs: number; receivedMs: number },
@@ -31,7 +30,7 @@ export function sampleOfDate(
   return { by, offsetMs, errorMs: clockOf.ofDate + (receivedMs - sentMs) / 2 };
 }
 
-/** By blocks, which may be late but never early: detects only a clock that is behind or far ahead. */
+/** Blocks may be late but never early, so this detects only a clock that is behind or far ahead. */
 export function sampleOfBlock(
   { by, headAgeMs, blockMs }: { by: string; headAgeMs: number; blockMs: number },
 ): ClockSample {

@@ -1,9 +1,8 @@
 /**
- * The compute device: the adapter, the sizes whose stages it can hold, whether it computes what it should, and how fast it
- * multiplies in the worker, as in training.
+ * The compute device: the adapter, the sizes whose stages it can hold, whether its results are right, and its speed.
  *
- * Owns: the compute worker that the four checks share, and their messages. Out of scope: a GPU's memory, which WebGPU does
- * not report; the checks show what a stage needs instead, and on a software adapter compare it with the machine's memory.
+ * WebGPU does not report a GPU's memory, so the checks show what a stage needs; a software adapter is compared with the
+ * machine's memory.
  */
 
 import { resolveConfig } from "../../../core/settings/parse.ts";
@@ -38,7 +37,7 @@ export class DeviceChecks {
     this.#device = device;
   }
 
-  /** As far as is known before it is opened. */
+  /** As far as known before it is opened. */
   get isProcessor(): boolean {
     return this.#device === "cpu";
   }
@@ -84,7 +83,7 @@ export class DeviceChecks {
     return await checkNumbers(opened.worker, size);
   }
 
-  /** Closes the worker, so that the process can exit. Does not wait for one that never opened. */
+  /** Lets the process exit. Does not wait for a worker that never opened. */
   async finish(): Promise<void> {
     await this.#worker?.finish();
   }
@@ -103,7 +102,7 @@ export class DeviceChecks {
 export interface AdapterFacts {
   readonly name: string;
   readonly isSoftware: boolean;
-  readonly reason?: string | null; // why it was chosen
+  readonly reason?: string | null;
   readonly facts: DeviceFacts | null;
 }
 
@@ -131,7 +130,7 @@ function extras(features: readonly string[]): string {
 
 export interface SizeFit {
   readonly size: SizeName;
-  readonly stageBytes: number; // the largest stage's
+  readonly stageBytes: number;
   readonly problem: string | null;
 }
 
@@ -140,7 +139,7 @@ function tooMuchMemory(fit: SizeFit, memoryBytes: number): SizeFit {
   return { ...fit, problem };
 }
 
-/** `fits`: for all sizes in ascending order. A larger size may fit where a smaller does not, if it has more stages. */
+/** `fits`: all sizes, ascending. A larger size may fit where a smaller does not, if it has more stages. */
 export function judgeSizes(fits: readonly SizeFit[]): Verdict {
   const largest = fits.filter(({ problem }) => problem === null).at(-1);
   const refused = fits.slice(largest === undefined ? 0 : fits.indexOf(largest) + 1)[0];
@@ -160,7 +159,7 @@ export function flops(perSecond: number): string {
   return perSecond >= 1e12 ? `${decimal(perSecond / 1e12)} TFLOP/s` : `${decimal(perSecond / 1e9)} GFLOP/s`;
 }
 
-/** SHA-256 of what the processor computes in a task of the checked stages, on any machine with any number of threads. */
+/** SHA-256 of the processor's results for the checked stages, on any machine with any number of threads. */
 export const knownProcessorHash = "5d3a3ca0df3cbb344fe84c0bf7858e5419bb8f99c67923b5872d12c055207175";
 
 /** A head, a body and a tail, small enough for a software driver. */
@@ -170,7 +169,7 @@ export function checkedStages(size: SizeName = "toy", codec: Codec = "q5block"):
   return stageSpecs(resolved.config, splitLayers(resolved.config));
 }
 
-/** With `size`, also at the shapes of its first, second and last stage, as when a miner takes one of them. */
+/** With `size`, also the shapes of its first, second and last stage, as for a miner. */
 async function checkNumbers(worker: ComputeWorker, size: SizeName | null): Promise<Verdict> {
   const isProcessor = worker.adapter.device === "cpu";
   const found = await worker.checkOperations(checkedStages());

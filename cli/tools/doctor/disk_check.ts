@@ -1,8 +1,6 @@
 /**
- * The data folder: whether it is writable, its free space, and how long an fsync takes.
- *
- * Owns: a probe file, removed when the check ends. Does not create the folder; if it is missing, the nearest parent is
- * probed, because it will be on the same disk.
+ * The data folder: whether it is writable, its free space, and how long an fsync takes. For a missing folder the
+ * nearest parent is probed, because it will be on the same disk.
  */
 
 import { statfs } from "node:fs/promises";
@@ -22,7 +20,7 @@ export interface DiskFacts {
   readonly folder: string;
   readonly exists: boolean;
   readonly freeBytes: number;
-  readonly syncMs: number; // the fastest of a few, because other checks may keep this thread busy
+  readonly syncMs: number; // the fastest, because other checks may keep this thread busy
 }
 
 export async function checkDisk(folder: string): Promise<Verdict> {
@@ -53,7 +51,7 @@ export function judgeDisk(facts: DiskFacts): Verdict {
 async function nearestFolder(folder: string): Promise<string> {
   for (let path = folder;; path = parentOf(path)) {
     if (await isFolder(path) || path === parentOf(path)) return path;
-    if (await exists(path)) return path; // if it is a file, writing below it will report that
+    if (await exists(path)) return path; // if it is a file, writing below it will say so
   }
 }
 

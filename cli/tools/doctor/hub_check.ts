@@ -1,9 +1,6 @@
 /**
- * Checks whether an orchestrator is reachable as it would be for a node: its port over HTTP, then over WebSocket.
- *
- * Owns: one probe whose answers both this check and the clock check use. The second step detects proxies that pass
- * pages but not sockets. No hello is sent, so no node is admitted. Foreign answers are read up to a limit and sanitised
- * before they are shown.
+ * Whether an orchestrator is reachable for a node: over HTTP, then over WebSocket, since a proxy may pass only pages.
+ * No hello is sent, so no node is admitted. Foreign answers are read up to a limit and made printable.
  */
 
 import { reachProblem } from "../../address/reach_problem.ts";
@@ -19,8 +16,8 @@ export const usualHub = "ws://127.0.0.1:9009";
 
 export interface HubTarget {
   readonly url: string;
-  readonly isNamed: boolean; // otherwise it is the default one, which need not exist
-  readonly trust: Promise<HubTrust>; // rejects if the named certificate authority cannot be read
+  readonly isNamed: boolean;
+  readonly trust: Promise<HubTrust>;
   readonly deadlineMs: number;
 }
 
@@ -70,7 +67,7 @@ interface Answer {
   readonly status: number;
   readonly text: string;
   readonly date: string | null;
-  readonly sentMs: number; // by the wall clock
+  readonly sentMs: number;
   readonly latencyMs: number;
 }
 
@@ -81,7 +78,6 @@ interface Way {
   readonly trust: HubTrust;
 }
 
-/** The fastest of a few answers. */
 async function askBest(url: string, way: Way): Promise<Answer> {
   let best = await ask(url, way);
   for (let i = 1; i < asks; i++) {
@@ -126,7 +122,7 @@ async function refusalOfSocket(url: string, { signal, trust }: Way): Promise<str
   const { promise, resolve } = Promise.withResolvers<string | null>();
   const socket = trust.dial(url, {
     opened: () => resolve(null),
-    frame: () => {}, // the orchestrator's challenge, which stays unanswered
+    frame: () => {}, // the challenge stays unanswered
     closed: (reason) => resolve(reason),
   });
   signal.addEventListener("abort", () => resolve("no answer in time"), { once: true });
@@ -135,13 +131,12 @@ async function refusalOfSocket(url: string, { signal, trust }: Way): Promise<str
   return refusal;
 }
 
-/** The proxy used, if any. */
 function wayText(url: string): string {
   const choice = outbound().choose(url);
   return choice.type === "proxy" ? ` through the proxy ${choice.proxy.shown} (${choice.proxy.variable})` : "";
 }
 
-/** A connection that needs a proxy fails the same way when the variables for it are not set. */
+/** Without the variables for a needed proxy, a connection fails in the same way. */
 function unusedProxyText(url: string): string {
   const unused = outbound().unusedFor(url);
   if (unused.length === 0) return "";

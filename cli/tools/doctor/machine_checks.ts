@@ -1,9 +1,6 @@
 /**
- * The machine and the program on it: version and platform, memory, open files. Each is read from the system and judged
- * separately.
- *
- * A container's memory limit counts as the machine's memory. A value that the system does not provide is skipped with
- * that reason.
+ * The machine and the program on it: version and platform, memory, open files. A container's memory limit counts as the
+ * machine's. A value that the system lacks is skipped.
  */
 
 import { byteSize, decimal, plural } from "../../terminal/text/format.ts";
@@ -11,7 +8,7 @@ import { version } from "../../program/version.ts";
 import { good, skipped, type Verdict, warning, wrong } from "./verdict.ts";
 
 const gibibyte = 2 ** 30;
-const littleMemoryBytes = 2 * gibibyte; // a node of a small size takes about one, with runtime and buffers
+const littleMemoryBytes = 2 * gibibyte; // a node of a small size takes about one
 const leastMemoryBytes = gibibyte / 2;
 const fewFiles = 1024; // an orchestrator needs a socket per node, and files
 
@@ -42,7 +39,7 @@ export function judgeMemory(facts: MemoryFacts): Verdict {
   return good(text, { ...facts });
 }
 
-/** The limit of control groups, version 2 or 1; Infinity if there is none. */
+/** By control groups, version 2 or 1; Infinity: none. */
 async function containerLimitBytes(): Promise<number> {
   if (Deno.build.os !== "linux") return Infinity;
   const paths = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
@@ -71,11 +68,11 @@ export function judgeOpenFiles(limits: string): Verdict {
   });
 }
 
-/** Null if the file is missing or not readable. */
+/** Null: missing or not readable. */
 async function readSystemFile(path: string): Promise<string | null> {
   try {
     return await Deno.readTextFile(path);
   } catch {
-    return null; // such files are hints, and many systems lack them
+    return null;
   }
 }

@@ -1,8 +1,7 @@
 /**
- * `iota doctor`: the list of checks, their order, and the overall verdict.
+ * `iota doctor`: the checks, their order, and the overall verdict.
  *
- * All run in parallel, each within --timeout, so the slowest decides the total time. The clock check waits for the
- * network checks' answers. Exit code 1 if anything is wrong.
+ * All run in parallel, each within --timeout. Exit code 1 if anything is wrong.
  */
 
 import { sizeNames } from "../../../core/config/size.ts";
@@ -31,9 +30,8 @@ import { wordsOfEntry } from "../../terminal/options/option_file.ts";
 import { resolveRunFile } from "../../terminal/options/run_file.ts";
 import { shellWord } from "../../program/shell_words.ts";
 
-/** What to check: what the command line names, and below it the --config file, which is a run's or a node's. */
 interface Subjects {
-  readonly context: CommandContext; // typed options, then those of the file
+  readonly context: CommandContext;
   readonly chain: NamedChain | null;
   readonly file: Verdict | null; // null: none was named
 }
@@ -113,7 +111,7 @@ const names = ["program", "config", "adapter", "size", "speed", "numbers", "memo
 const remoteNames = ["orchestrator", "chain", "clock"];
 
 const compilingMs = 5000; // all kernels of a stage, by a software driver
-const comparingMs = 120_000; // three stages of a large size on one thread of the processor
+const comparingMs = 120_000; // three stages of a large size on one thread
 
 function checksOf({ context, chain, file }: Subjects, device: DeviceChecks): Check[] {
   const { options, environment } = context;
@@ -129,7 +127,7 @@ function checksOf({ context, chain, file }: Subjects, device: DeviceChecks): Che
       deadlineMs,
     })
   );
-  const hotkey = () => wallet().then(({ address }) => address, () => null); // its own check reports the reason
+  const hotkey = () => wallet().then(({ address }) => address, () => null);
   const chainProbe = once(async () =>
     chain === null ? noChain : await probeChain({ ...chain, hotkey: hotkey(), deadlineMs })
   );
@@ -158,11 +156,11 @@ function checksOf({ context, chain, file }: Subjects, device: DeviceChecks): Che
     check("wallet", async () => (await wallet()).verdict),
     check("orchestrator", async () => (await hub()).verdict, net),
     check("chain", async () => (await chainProbe()).verdict, net),
-    { ...check("clock", clock, net), deadlineMs: deadlineMs + 1000 }, // it waits for the two above
+    { ...check("clock", clock, net), deadlineMs: deadlineMs + 1000 }, // waits for the two above
   ];
 }
 
-/** A probe's time sample; null if it fails or is late, which its own check reports. */
+/** Null: the probe fails or is late, which its own check reports. */
 async function heardOf(probe: Promise<{ clock: ClockSample | null }>, deadlineMs: number): Promise<ClockSample | null> {
   const bounded = withDeadline(probe, { timers: systemTimers, deadlineMs, late: () => new Error("late") });
   return await bounded.then(({ clock }) => clock, () => null);
@@ -173,7 +171,6 @@ function once<T>(begin: () => Promise<T>): () => Promise<T> {
   return () => begun ??= begin();
 }
 
-/** Without those of --skip. */
 function chosen(checks: readonly Check[], skip: string | undefined): Check[] {
   const left = skip?.split(",").map((name) => name.trim().replace("-", " ")) ?? [];
   const known = [...names, ...remoteNames];
@@ -190,14 +187,14 @@ function chosen(checks: readonly Check[], skip: string | undefined): Check[] {
   throw new UsageError("--skip names every check", { next: "Leave --skip out" });
 }
 
-/** Findings as text: a mark, a name, the message, and below it the next step. Pure. */
+/** A finding is a mark, a name and the message, and below it the next step. */
 interface FindingPage {
   readonly paint: Paint;
   readonly columns: number;
   readonly nameWidth: number;
 }
 
-const widest = 100; // columns; longer lines are hard to read
+const widest = 100; // longer lines are hard to read
 
 export function findingLines(
   { name, level, text, fix }: Finding,
@@ -229,7 +226,6 @@ function linesOf(text: string, width: number): string[] {
   return wrapped(glued, width).map((line) => line.replaceAll(glue, " "));
 }
 
-/** `Ready, with 2 warnings.` */
 export function closingLine(findings: readonly Finding[], paint: Paint): string {
   const count = (level: Level) => findings.filter((finding) => finding.level === level).length;
   const warnings = count("warning") === 0 ? "" : plural(count("warning"), "warning");

@@ -1,29 +1,28 @@
 /**
- * The result of one `iota doctor` check: good, warning, wrong or skipped, in words, with the next step.
+ * The result of one `iota doctor` check, in words, with the next step.
  *
- * Owns: the shapes, and running checks in parallel, each within its deadline. Invariants: a check that hangs or throws
- * is a finding like any other; findings are in the order of the checks, whichever finishes first. Out of scope:
- * printing (run_doctor.ts).
+ * Checks run in parallel, each within its deadline. One that hangs or throws is a finding like any other; findings keep
+ * the checks' order.
  */
 
 import { withDeadline } from "../../../chain/subtensor/connection/timers.ts";
 import { systemTimers } from "../../../net/timers.ts";
 import { UserError } from "../../program/errors.ts";
 
-/** `warning`: it works, with a caveat; `wrong`: someone must act; `skipped`: not checked, with the reason. */
+/** `warning`: it works, with a caveat. `wrong`: someone must act. */
 export type Level = "good" | "warning" | "wrong" | "skipped";
 
 export interface Verdict {
   readonly level: Level;
   readonly text: string;
-  readonly fix?: string; // one sentence, with the command to type if there is one
-  readonly facts?: Readonly<Record<string, unknown>>; // for programs
+  readonly fix?: string; // one sentence, with a command if there is one
+  readonly facts?: Readonly<Record<string, unknown>>;
 }
 
 export interface Check {
-  readonly name: string; // one or two words
+  readonly name: string;
   readonly deadlineMs: number;
-  readonly lateFix: string; // the fix if it does not answer in time
+  readonly lateFix: string;
   run(): Promise<Verdict>;
 }
 
@@ -45,7 +44,6 @@ export const wrong = (text: string, fix: string, facts?: Verdict["facts"]): Verd
 
 const given = (facts: Verdict["facts"]) => facts === undefined ? {} : { facts };
 
-/** All start at once. */
 export function runChecks(checks: readonly Check[]): Promise<Finding>[] {
   return checks.map(async (check) => ({ name: check.name, ...await verdictOf(check) }));
 }
@@ -67,7 +65,7 @@ async function verdictOf({ run, deadlineMs, lateFix }: Check): Promise<Verdict> 
 
 const ranks: Readonly<Record<Level, number>> = { skipped: 0, good: 0, warning: 1, wrong: 2 };
 
-/** The worst of all; skipped counts as good. */
+/** Skipped counts as good. */
 export function worstOf(findings: readonly Finding[]): "good" | "warning" | "wrong" {
   const rank = Math.max(0, ...findings.map(({ level }) => ranks[level]));
   return rank === 2 ? "wrong" : rank === 1 ? "warning" : "good";

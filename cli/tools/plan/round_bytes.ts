@@ -1,10 +1,9 @@
 /**
- * Estimates what a miner sends and receives in a round: wires, its merge, and what audits request; and the bandwidth
- * for that.
+ * Estimates a miner's traffic in a round, and the bandwidth for it.
  *
- * Assumes rounds of the most steps, every replica at work, no retries. Payloads are those of random values, as their
- * bytes may depend on the values. Out of scope: validators, newcomers and checkpoints, which cost no miner something in
- * every round.
+ * Assumes rounds of the most steps, every replica at work, no retries, and payloads of random values, as their bytes
+ * may depend on the values. Validators, newcomers and checkpoints do not cost a miner something in every round, and are
+ * left out.
  */
 
 import { present } from "../../../core/assert.ts";
@@ -22,18 +21,18 @@ import { stageWires } from "../../../core/model/stage_wires.ts";
 import { reducesAlone } from "../../../core/orchestrator/merge/reducing.ts";
 
 export interface BothWays {
-  readonly received: number; // bytes
+  readonly received: number;
   readonly sent: number;
 }
 
 export interface RoundBytes {
   readonly wires: BothWays;
   readonly merge: BothWays;
-  readonly shown: number; // sent, for audits
-  readonly flops: number; // that the miner computes meanwhile
+  readonly shown: number;
+  readonly flops: number;
 }
 
-/** Of one task, forward and backward. */
+/** One task, forward and backward. */
 export function taskBytes(spec: StageSpec): BothWays {
   const { input, inputGradient, output, outputGradient } = stageWires(spec);
   const bytesOf = (wires: readonly (typeof input)[]) =>
@@ -41,7 +40,6 @@ export function taskBytes(spec: StageSpec): BothWays {
   return { received: bytesOf([input, outputGradient]), sent: bytesOf([output, inputGradient]) };
 }
 
-/** Of every stage. */
 export function roundBytes(config: RunConfig, specs: readonly StageSpec[]): RoundBytes[] {
   const { train, swarm, validate } = config;
   const stageFloats = stageParameterLengths(config);
@@ -61,11 +59,11 @@ export function roundBytes(config: RunConfig, specs: readonly StageSpec[]): Roun
 }
 
 interface PerValue {
-  readonly payload: number; // bytes
+  readonly payload: number;
   readonly mean: number;
 }
 
-const sampled = 2 ** 16; // values
+const sampled = 2 ** 16;
 const normals: ParameterTable = {
   ...{ length: sampled, decayLength: 0 },
   tensors: [{ name: "payload", shape: [sampled], offset: 0, size: sampled, initial: { type: "normal", std: 1 } }],
@@ -91,8 +89,7 @@ interface MergeOf {
 }
 
 /**
- * A payload up and the mean down; where replicas average, two do so for every slice: they read the others' and send the
- * mean.
+ * A payload up and the mean down. Where replicas average, two read the others' payloads of a slice and send the mean.
  */
 function mergeBytes(config: RunConfig, { stageFloats, stage, perValue }: MergeOf): BothWays {
   const { replicas } = config.swarm;
@@ -106,11 +103,11 @@ function mergeBytes(config: RunConfig, { stageFloats, stage, perValue }: MergeOf
 }
 
 export interface Links {
-  /** Mbit/s for each TFLOP/s that the miner computes. Wires alone, in the busier direction. */
+  /** Mbit/s for each TFLOP/s of the miner: wires alone, in the busier direction. */
   readonly wires: number;
-  /** Including what audits request beside training. */
+  /** Including audits beside training. */
   readonly training: number;
-  /** For merges, whose parts run one after another, to stay within their share of the time. */
+  /** Keeps merges, whose parts run one after another, within their share of the time. */
   readonly merging: number;
 }
 

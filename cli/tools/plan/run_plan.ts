@@ -1,8 +1,4 @@
-/**
- * `iota plan`: every stage of a run's model on paper, as lines and as a summary, and what to change where one does not fit.
- *
- * Out of scope: the figures themselves (gpu/stage_plan.ts), and the search for a change that fits (cli/device/model_fit.ts).
- */
+/** `iota plan`: every stage of a run's model on paper, and what to change where one does not fit. */
 
 import { present } from "../../../core/assert.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
@@ -22,7 +18,7 @@ import type { StageSpec } from "../../../core/model/spec.ts";
 const gibibyte = 2 ** 30;
 const usualMemoryBytes = 16 * gibibyte;
 
-/** What drivers of real GPUs allow at least, as wgpu reports it. */
+/** The least that drivers of real GPUs allow, as wgpu reports it. */
 const usualGpu: FitAdapter = {
   isSoftware: false,
   limits: {
@@ -132,7 +128,6 @@ function cellsOf({ spec, plan, round, links }: PlannedStage): string[] {
   ];
 }
 
-/** `wireBytes`: of one task; `roundBytes`: of a round; `linkMbitPerTflops`: of wires alone. */
 function factsOf({ spec, plan: { parameters, bytes, parts, recomputes, fits, problem }, round, links }: PlannedStage) {
   const { flops: _, ...bytesOfRound } = round;
   return {
@@ -165,7 +160,6 @@ async function closingText(
   } not fit: ${why}; ${advice}`;
 }
 
-/** What a run needs, for people: miners, GPU memory, internet speed, and days. */
 interface PlannedStage {
   readonly spec: StageSpec;
   readonly plan: StagePlan;
@@ -173,10 +167,9 @@ interface PlannedStage {
   readonly links: Links;
 }
 
-const usualTflops = 10; // what a gaming GPU of recent years reaches on the run's matrices, of two to four times as many on paper
-const usualLinks = [20, 100, 1_000]; // Mbit/s up: cable or DSL, fibre at home, a data centre
+const usualTflops = 10; // a recent gaming GPU on the run's matrices; two to four times as many on paper
+const usualLinks = [20, 100, 1_000]; // up: cable or DSL, fibre at home, a data centre
 
-/** At most 80 columns. */
 function needsText(
   config: RunConfig,
   { stages, memory }: { stages: readonly PlannedStage[]; memory: Memory },
@@ -205,7 +198,7 @@ function needsText(
   ];
 }
 
-/** With miners that compute `usualTflops`: wires move while stages compute; merges come after. Latency is left out. */
+/** With miners of `usualTflops`: wires move while stages compute; merges come after. Latency is left out. */
 function secondsOf(
   { train }: Pick<RunConfig, "train">,
   { stages, link }: { stages: readonly PlannedStage[]; link: number },

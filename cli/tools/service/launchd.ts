@@ -1,8 +1,6 @@
 /**
- * launchd: a role's agent, and the commands that start, stop and show it.
- *
- * Owns: the property list's keys and XML's escapes. Pure. launchd neither keeps nor rotates logs, so the role gets its
- * own log (service_plan.ts) and its output goes nowhere else.
+ * launchd: a role's agent, and the commands that start, stop and show it. launchd neither keeps nor rotates logs, so
+ * the role writes its own.
  */
 
 import { resolve } from "node:path";

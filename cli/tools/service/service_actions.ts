@@ -1,8 +1,6 @@
 /**
- * `iota service`: writes a service's file and calls the machine's service manager, or prints the commands to type if
- * there is none (a container, a machine booted without one).
- *
- * Owns: the actions and all messages about them. The machine is injected, so tests use one that only records.
+ * `iota service`: writes a service's file and calls the service manager, or without one (a container, a machine booted
+ * without it) prints the commands to type.
  */
 
 import { dirname } from "node:path";
@@ -22,9 +20,7 @@ export interface Ran {
 }
 
 export interface Machine {
-  /** Null: there is no such program. */
   run(line: CommandLine): Promise<Ran | null>;
-  /** Its output goes straight to the terminal. */
   show(line: CommandLine): Promise<number>;
   read(path: string): Promise<string | null>;
   write(path: string, text: string): Promise<void>;
@@ -58,7 +54,7 @@ export const realMachine: Machine = {
   remove: realDisk.remove,
 };
 
-/** A program that is not on the PATH when rights are dropped cannot be allowed by name. */
+/** Rights by name need a program on the PATH when rights are dropped. */
 const isUnknownProgram = (error: unknown): boolean => error instanceof Deno.errors.NotCapable;
 
 function serviceManager(environment: Environment): ServiceManager {
@@ -122,7 +118,6 @@ export async function showServiceLogs(context: CommandContext, machine: Machine)
   );
 }
 
-/** The service that was named, or the only one. */
 async function installed({ options, environment }: CommandContext, machine: Machine) {
   const manager = serviceManager(environment);
   const given = options.text("name");
@@ -147,7 +142,7 @@ async function installed({ options, environment }: CommandContext, machine: Mach
   });
 }
 
-/** Whether the manager was available and ran everything; otherwise prints the commands to type. */
+/** False: the manager did not run everything, and the commands to type are printed. */
 async function tell(
   manager: ServiceManager,
   { machine, lines, output }: { machine: Machine; lines: readonly CommandLine[]; output: Output },
@@ -159,7 +154,7 @@ async function tell(
   }
   for (const line of lines) {
     const ran = await machine.run(line);
-    const mayFail = line.includes("unload"); // for an agent that was not loaded
+    const mayFail = line.includes("unload"); // the agent may not be loaded
     if (ran === null || (ran.code !== 0 && !mayFail)) {
       throw new UserError(
         `'${line.join(" ")}' failed: ${ran?.text.trim() ?? "there is no such program"}`,

@@ -1,8 +1,8 @@
 /**
- * A planned service: its role, how it starts, where it writes, its name.
+ * Turns the words after `--` into a planned service.
  *
- * Owns: turning the words after `--` into a plan. Rejects: commands that end by themselves, and options that the role itself
- * would reject, because no one watches a service start. The plan is data; systemd.ts and launchd.ts write it out.
+ * No one watches a service start, so this rejects commands that end by themselves, and options that the role would
+ * reject.
  */
 
 import { resolve } from "node:path";
@@ -20,12 +20,12 @@ export const serviceRoles: readonly string[] = ["miner", "validate", "orchestrat
 export interface ServicePlan {
   readonly role: string; // "miner"
   readonly name: string; // "iota-miner"
-  /** A node that ended normally stopped for a new version, or should wait for the next run; an orchestrator's run is over. */
+  /** A node that ended normally stopped for a new version, or waits for the next run; an orchestrator's run is over. */
   readonly isNode: boolean;
-  readonly program: readonly string[]; // the whole command line; its paths are as typed
+  readonly program: readonly string[]; // the command line; paths as typed
   readonly workingFolder: string;
-  readonly writes: readonly string[]; // folders it writes to
-  readonly variables: Readonly<Record<string, string>>; // that decide where its data is, how it starts, and its proxies
+  readonly writes: readonly string[];
+  readonly variables: Readonly<Record<string, string>>;
 }
 
 export async function planService(context: CommandContext): Promise<ServicePlan> {
@@ -80,7 +80,7 @@ async function roleCommand(role: string | undefined, { commands }: CommandContex
   );
 }
 
-/** Rejects what the role would refuse at every start, or only from the second. Its wallet and device may still be added. */
+/** Rejects what the role would refuse at every start, or only from the second. Wallet and device may still be added. */
 async function mustStart(context: CommandContext, command: Command): Promise<void> {
   if (command.configures !== "run") {
     (await import("../../terminal/options/named_chain.ts")).givenChain(context);
@@ -113,7 +113,7 @@ async function mustStart(context: CommandContext, command: Command): Promise<voi
   await mustHaveText(plan);
 }
 
-/** The sandbox lets a service write to whole folders: its data, and where its log and the log's older parts are. */
+/** A service may write to whole folders: its data, and its log's. */
 function mustLeaveHome(folder: string, home: string): void {
   if (home !== folder && !home.startsWith(folder === "/" ? "/" : `${folder}/`)) return;
   throw new UsageError(

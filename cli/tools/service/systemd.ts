@@ -1,15 +1,14 @@
 /**
  * systemd's user instance: a role's unit, and the commands that start, stop and show it.
  *
- * Owns: the unit's lines and systemd's quoting. Pure. systemd's sandbox comes on top of the rights that the program
- * itself gives up. If the kernel lacks user namespaces the unit still starts, because `hasNamespaces` false leaves out
- * the lines that need them.
+ * Its sandbox adds to the rights that the program gives up. Without user namespaces the unit leaves out the lines that
+ * need them.
  */
 
 import type { CommandLine, ServiceManager } from "./service_manager.ts";
 import type { ServicePlan } from "./service_plan.ts";
 
-/** `folder`: of the user's settings. */
+/** `folder`: the user's settings. */
 export function systemd(folder: string): ServiceManager {
   const control = (...words: string[]): CommandLine => ["systemctl", "--user", ...words];
   return {
@@ -28,7 +27,7 @@ export function systemd(folder: string): ServiceManager {
   };
 }
 
-/** The graphics driver generates and runs code and opens devices, so neither memory nor devices are restricted. */
+/** The graphics driver generates code and opens devices, so neither memory nor devices are restricted. */
 const hardening = [
   "NoNewPrivileges=yes",
   "RestrictSUIDSGID=yes",
@@ -81,7 +80,7 @@ export function unitText(plan: ServicePlan, { hasNamespaces }: { hasNamespaces: 
   return `${lines.join("\n")}\n`;
 }
 
-/** One word of a command line: systemd expands % and $, and ends words at spaces. */
+/** systemd expands % and $, and ends words at spaces. */
 function quoted(word: string): string {
   const escaped = word.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("%", "%%").replaceAll("$", "$$$$");
   return /^[\w@.,:/+=%-]+$/.test(escaped) ? escaped : `"${escaped}"`;

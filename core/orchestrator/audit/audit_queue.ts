@@ -1,11 +1,7 @@
 /**
- * The audits that wait for a validator, in order, indexed so that finding one for a given validator does not scan them
- * all.
- *
- * Owns the order (reassigned requests first, then oldest first, then gradients) and the groups: requests of one round
- * that the same validators have tried are interchangeable to every other validator, so only the first of each group is
- * examined. There are as many groups as rounds with open audits, plus one for each set of validators that could not
- * answer. Also owns the initial state of all audits. Out of scope: which validator is asked.
+ * Audits that wait for a validator: reassigned ones, then the oldest, sampled gradients last. Requests of one round
+ * that the same validators have tried are one group: to every other validator they are interchangeable, so only its
+ * first is examined.
  */
 
 import { assert } from "../../assert.ts";
@@ -21,10 +17,7 @@ import {
   roundOf,
 } from "./audit_state.ts";
 
-/**
- * A randomly sampled gradient takes as long as a miner's whole step: until a validator is asked for it, it delays
- * nothing else.
- */
+/** A sampled gradient takes as long as a miner's whole step, and delays nothing until a validator has it. */
 export const isPatient = (request: AuditRequest): boolean =>
   request.type === "gradient" && request.tried.length === 0 && !request.replay.isOdd;
 
@@ -33,19 +26,17 @@ const inOrder: Before<QueuedAudit> = (a, b) =>
 
 export const newAuditQueue = (): AuditQueue => ({ groups: new Map(), size: 0, front: 0, back: 0 });
 
-/** Queues a new request behind all others. */
 export function addRequest(audit: AuditWork, request: AuditRequest): void {
   openOne(audit.open, roundOf(request));
   enter(audit.queue, { place: audit.queue.back++, request });
 }
 
-/** Queues a new request ahead of all others. */
 export function addFirst(audit: AuditWork, request: AuditRequest): void {
   openOne(audit.open, roundOf(request));
   requeueAudit(audit.queue, request);
 }
 
-/** Queues a request ahead of all others, because it has already waited. */
+/** Queues a request that has already waited ahead of all others. */
 export function requeueAudit(queue: AuditQueue, request: AuditRequest): void {
   enter(queue, { place: --queue.front, request });
 }
@@ -64,17 +55,15 @@ function enter(queue: AuditQueue, queued: QueuedAudit): void {
 
 const keyOf = (request: AuditRequest): string => [roundOf(request), ...request.tried.toSorted()].join(" ");
 
-/** The groups whose round passes the filter. */
 export function groupsOf({ groups }: AuditQueue, isOpen: (round: number) => boolean): AuditGroup[] {
   return [...groups.values()].filter(({ round }) => isOpen(round));
 }
 
-/** Whether these groups have a request that the validator has not tried. */
 export function hasAuditFor(groups: readonly AuditGroup[], validator: NodeId): boolean {
   return groups.some(({ tried, requests }) => requests.length > 0 && !tried.includes(validator));
 }
 
-/** Removes and returns the first request of these groups that the validator has not tried; null if there is none. */
+/** Null if the validator has tried all requests of these groups. */
 export function takeAudit(
   queue: AuditQueue,
   { groups, validator }: { groups: readonly AuditGroup[]; validator: NodeId },
@@ -91,7 +80,7 @@ export function takeAudit(
   return first.request;
 }
 
-/** Removes every request that passes the filter. Scans the whole queue: for the few times in a round when much changes. */
+/** Scans the whole queue: call it rarely. */
 export function removeAudits(queue: AuditQueue, isVain: (request: AuditRequest) => boolean): AuditRequest[] {
   const removed: QueuedAudit[] = [];
   for (const [key, { requests }] of queue.groups) {
@@ -103,13 +92,11 @@ export function removeAudits(queue: AuditQueue, isVain: (request: AuditRequest) 
   return removed.map(({ request }) => request);
 }
 
-/** All of them, in order. */
 export function queuedAudits({ groups }: AuditQueue): AuditRequest[] {
   const all = [...groups.values()].flatMap(({ requests }) => requests);
   return all.toSorted((a, b) => inOrder(a, b) ? -1 : 1).map(({ request }) => request);
 }
 
-/** Asserts this file's invariants on a queue. */
 export function assertAuditQueue({ groups, size, front, back }: AuditQueue): void {
   let count = 0;
   for (const [key, group] of groups) {
@@ -125,7 +112,7 @@ export function assertAuditQueue({ groups, size, front, back }: AuditQueue): voi
   assert(count === size, `${count} audits wait, and ${size} are counted`);
 }
 
-/** For a run that begins with parameters of this round. */
+/** `evaluated`: the round whose parameters the run begins with. */
 export const newAuditWork = (evaluated: AuditWork["evaluated"]): AuditWork => ({
   queue: newAuditQueue(),
   running: new Map(),

@@ -1,10 +1,7 @@
 /**
- * Which validator gets which request, its deadline, and which validator gets it next.
- *
- * A request without an answer in time goes to another validator, never twice to the same one. A validator that missed a
- * deadline is asked again when no other is left, or once it has answered after all. As soon as one has been silent,
- * those that never answered are probed, all at once. So any number of silent validators costs a run one or two
- * deadlines, not its audits.
+ * Which validator gets which request, and its deadline. A late request goes to another validator, to the same one only
+ * if no other is left. After a silence, all validators that never answered are probed at once, so any number of silent
+ * ones costs a run one or two deadlines.
  */
 
 import { present } from "../../assert.ts";
@@ -36,13 +33,12 @@ const answerPatience = 8; // times the slowest answer to such a request
 const lasting = 0.9; // of the slowest answer, per later one of its kind: one late answer must not stretch all deadlines
 const leastPatienceMs = 10_000;
 
-/** Where the stages of a round are loaded from; null if the round is over. */
+/** Null if the round is over. */
 export function sourcesOf(state: OrchestratorState, round: number): RoundSources | null {
   if (state.sources.round === round) return state.sources;
   return state.retired.find((sources) => sources.round === round) ?? null;
 }
 
-/** Gives free validators, sampled in secret, the first requests whose parameters can be fetched. */
 export function requestAudits(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { audit } = state;
   const groups = groupsOf(audit.queue, (round) => sourcesOf(state, round) !== null);
@@ -61,7 +57,7 @@ export function requestAudits(state: OrchestratorState, nowMs: number): Orchestr
   return effects;
 }
 
-/** `first`: the number of the gradient's tasks that this validator has already repeated. */
+/** `first`: how many of the gradient's tasks this validator has already repeated. */
 export function sendRequest(
   state: OrchestratorState,
   { validator, request, first = 0, nowMs }: {
@@ -113,7 +109,6 @@ export function sendRequest(
   }, replayAttachments(replay));
 }
 
-/** The subject of the answer to a request. `sources`: of its round. */
 function subjectOf(request: AuditRequest, sources: readonly ParameterSource[]): Subject {
   switch (request.type) {
     case "evaluate":
@@ -132,13 +127,11 @@ function subjectOf(request: AuditRequest, sources: readonly ParameterSource[]): 
   }
 }
 
-/** The work to repeat, as the miner did it. */
 export function workOf({ task, input, gradient, output, losses }: ReplayTask): DoneWork {
   const hashOf = (ref: BlobRef | null) => ref?.hash ?? null;
   return { task, input: hashOf(input), gradient: hashOf(gradient), output: hashOf(output), losses };
 }
 
-/** Where a validator finds the model to evaluate. `sources`: of the round. */
 function trialSources(
   { stage, parameters }: TrialRequest,
   sources: readonly ParameterSource[],
@@ -148,7 +141,6 @@ function trialSources(
   );
 }
 
-/** Where the task's parameters are. `sources`: of its round. */
 export function replaySource(
   { stage, change }: ReplayTask | GradientReplay,
   sources: readonly ParameterSource[],
@@ -157,7 +149,6 @@ export function replaySource(
   return change === null ? from : { type: "moved", from, change };
 }
 
-/** The segments needed to repeat the task. */
 export function replayAttachments(replay: ReplayTask): Attachment[] {
   const { microbatch, input, gradient, output } = replay;
   const attachments: Attachment[] = [input === null ? { type: "inputs", microbatch } : { type: "blob", ref: input }];
@@ -167,10 +158,7 @@ export function replayAttachments(replay: ReplayTask): Attachment[] {
   return attachments;
 }
 
-/**
- * By the kind of request: an evaluation takes many times as long as a task, and many answers for tasks would shorten
- * its deadline.
- */
+/** Each kind has its own deadline: an evaluation takes many times as long as a task. */
 function patienceMs(state: OrchestratorState, { request, tasks }: Pick<RunningAudit, "request" | "tasks">): number {
   const slowestMs = state.audit.slowestMs.get(request.type);
   const longestMs = firstPatience * state.config.limits.mergePhaseMs;
@@ -178,7 +166,6 @@ function patienceMs(state: OrchestratorState, { request, tasks }: Pick<RunningAu
   return Math.min(longestMs, Math.max(leastPatienceMs, answerPatience * tasks * slowestMs));
 }
 
-/** Takes the request from its validator. */
 export function endRunning(state: OrchestratorState, id: number): void {
   const { running, runningOf } = state.audit;
   const { validator } = present(running.get(id), "a running request");
@@ -187,7 +174,7 @@ export function endRunning(state: OrchestratorState, id: number): void {
   placeValidator(state, validator);
 }
 
-/** Ends this validator's running request, which the caller closes or reassigns; null if the validator never had it. */
+/** Null if the validator never had the request; otherwise the caller closes or reassigns it. */
 export function takeRunning(
   state: OrchestratorState,
   { validator: node, request: id, nowMs }: { validator: NodeId; request: number; nowMs: number },
@@ -208,7 +195,7 @@ export function takeRunning(
   return request;
 }
 
-/** Queues the request for another validator. False if all have been asked; the request is then closed. */
+/** Queues the request for another validator. False if all have been asked: the request is then closed. */
 export function passOn(
   state: OrchestratorState,
   { request, validator }: { request: AuditRequest; validator: NodeId },
@@ -222,8 +209,7 @@ export function passOn(
 }
 
 /**
- * A running request whose deadline has passed, taken from its validator; null if it was answered. If there is no other
- * validator to ask, this one keeps it: late is better than never.
+ * Null if the request was answered. If no other validator can be asked, this one keeps it: late is better than never.
  */
 export function takeLate(
   state: OrchestratorState,
@@ -242,7 +228,6 @@ export function takeLate(
   return { late, isKept };
 }
 
-/** A lost validator's request waits for another. */
 export function reissueAuditOf(state: OrchestratorState, node: NodeId): void {
   const { audit } = state;
   const id = audit.runningOf.get(node);

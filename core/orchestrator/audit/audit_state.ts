@@ -1,6 +1,6 @@
 /**
- * Requests to validators, past and future, and the orchestrator's own repetitions. Plain data. Invariant: `open` counts
- * the waiting and running requests, the arbitrated tasks and those whose parameters are awaited, of each round.
+ * Audits as data. Invariant: `open` counts each round's waiting and running requests, arbitrated tasks, and tasks whose
+ * parameters are awaited.
  */
 
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
@@ -8,7 +8,6 @@ import type { Evaluated, GradientRepeated, Replayed } from "../../protocol/audit
 import type { HeldReceipt, TaskReceipt } from "../../statements/receipt.ts";
 import type { Subject } from "../../statements/findings.ts";
 
-/** A task that validators repeat, with the parameters at its round's start or those that its miner opened. */
 export interface ReplayTask {
   readonly round: number;
   readonly miner: NodeId;
@@ -20,41 +19,39 @@ export interface ReplayTask {
   readonly gradient: BlobRef | null;
   readonly output: BlobRef | null; // null: the only stage's turnaround, whose losses are compared
   readonly losses: readonly number[] | null;
-  readonly change: BlobRef | null; // to the opened parameters; null: those of the round, as for tasks of its first step
-  readonly signed: TaskReceipt | null; // its miner's signed receipt; null: none
-  /** The backward of this forward by the same miner, for the validator that repeated the forward. */
+  readonly change: BlobRef | null; // to the opened parameters; null: the round's, as for tasks of its first step
+  readonly signed: TaskReceipt | null;
+  /** The same miner's backward, for the validator that repeated this forward. */
   readonly then: ReplayTask | null;
 }
 
-/** One task of a gradient that validators recompute. */
 export interface GradientTask {
   readonly microbatch: MicrobatchId;
   readonly input: BlobRef | null; // null: token ids
   readonly gradient: BlobRef | null; // null: targets
 }
 
-/** The gradient that a miner committed for a step, with the tasks it sums: gradient_audits.ts. */
+/** All gradient tasks of a miner in a step. */
 export interface GradientReplay {
   readonly round: number;
   readonly step: number;
   readonly miner: NodeId;
-  readonly task: TaskId; // the first of them, which names the gradient
+  readonly task: TaskId; // the first of them
   readonly stage: StageIndex;
   readonly direction: Direction;
   readonly tasks: readonly GradientTask[]; // in the order in which the miner committed them
   readonly squareSum: number; // as the miner committed it
-  readonly least: number; // core/score/gradient_verdict.ts
+  readonly least: number;
   readonly isOdd: boolean; // its norm was an outlier among its peers': step/gradient_norm.ts
-  readonly change: BlobRef | null; // to the opened parameters; null: those of the round, as for its first step
-  readonly receipt: HeldReceipt | null; // its miner's receipt for the norm
+  readonly change: BlobRef | null; // as in `ReplayTask`
+  readonly receipt: HeldReceipt | null; // for the norm
 }
 
-/** Work of a miner that others repeat. */
 export type AuditedWork =
   | { readonly type: "replay"; readonly replay: ReplayTask }
   | { readonly type: "gradient"; readonly replay: GradientReplay };
 
-/** Parameters that a miner was asked to open, and its tasks of that step: shown_states.ts. */
+/** Parameters that a miner was asked to open, and its audited tasks of that step. */
 export interface AwaitedState {
   readonly round: number;
   readonly step: number;
@@ -65,14 +62,14 @@ export interface AwaitedState {
   readonly replays: readonly ReplayTask[];
   readonly gradient: GradientReplay | null;
   change: BlobRef | null; // opened, and being checked
-  mayLeave: boolean; // the orchestrator was down meanwhile, which may have ended an upload
+  mayLeave: boolean; // the orchestrator was down meanwhile, so an upload may have ended
 }
 
 /** The change from the round's start to opened parameters, or to the result of a payload. */
 export interface SketchedWay {
   readonly round: number;
-  readonly assignment: number; // of the miner at that time
-  readonly reach: number; // sum of the learning rates of the round's steps before it
+  readonly assignment: number;
+  readonly reach: number; // as in `AwaitedState`
   readonly sketch: readonly number[];
 }
 
@@ -83,8 +80,8 @@ export interface HeldForAudits {
 }
 
 /**
- * `tried`: validators that are not asked again because they missed its deadline or have answered. A probe only tests
- * whether a validator answers at all: its answer does not count, nothing waits for it, and `open` excludes it.
+ * `tried`: validators that answered or missed the deadline. A probe only tests whether a validator answers: its answer
+ * does not count, nothing waits for it, and `open` excludes it.
  */
 export type AuditRequest =
   | {
@@ -96,7 +93,7 @@ export type AuditRequest =
   }
   | RepetitionRequest
   | {
-    readonly type: "trial"; // held_out/payload_trials.ts
+    readonly type: "trial";
     readonly round: number;
     readonly stage: StageIndex;
     readonly node: NodeId | null; // whose payload; null: none, for comparison
@@ -109,10 +106,10 @@ export type AuditRequest =
 export interface TriedEnd {
   readonly node: NodeId | null; // null: the round's start
   slices: readonly BlobRef[] | null; // of its payload, until its parameters are computed
-  parameters: BlobRef | null; // from then on
+  parameters: BlobRef | null;
   isAsked: boolean;
   loss: number | null; // null: not known yet
-  answers: readonly Evaluation[]; // that the loss follows from
+  answers: readonly Evaluation[]; // behind the loss
 }
 
 export interface PayloadTrial {
@@ -124,12 +121,11 @@ export interface PayloadTrial {
 
 export type RepetitionRequest = AuditedWork & {
   readonly tried: NodeId[];
-  readonly isSecond: boolean; // a validator found it wrong; this request is for a second opinion
+  readonly isSecond: boolean; // a second opinion, after a validator found it wrong
 };
 export type TrialRequest = Extract<AuditRequest, { type: "trial" }>;
 export type EvaluateRequest = Extract<AuditRequest, { type: "evaluate" }>;
 
-/** A validator's evaluation of a round's parameters. */
 export interface Evaluation {
   readonly validator: NodeId;
   readonly loss: number; // mean nats per token; Infinity: non-finite output
@@ -137,7 +133,6 @@ export interface Evaluation {
   readonly signature: string;
 }
 
-/** An answer that came with a signature. */
 export type SignedAnswer = (Evaluated | Replayed | GradientRepeated) & { readonly signature: string };
 
 export interface RunningAudit {
@@ -145,9 +140,9 @@ export interface RunningAudit {
   readonly request: AuditRequest;
   readonly sentMs: number;
   readonly first: number; // tasks of a gradient that this validator has already repeated
-  readonly tasks: number; // tasks of this part; 1 unless it is a gradient
-  readonly subject: Subject; // of its answer
-  answer: SignedAnswer | null; // whose signature is being checked: signed_answers.ts
+  readonly tasks: number; // of this part; 1 unless it is a gradient
+  readonly subject: Subject;
+  answer: SignedAnswer | null; // while its signature is checked: signed_answers.ts
 }
 
 export const evaluationOf = (round: number, isProbe = false): AuditRequest => ({
@@ -164,7 +159,6 @@ export const replayOf = (replay: ReplayTask): RepetitionRequest => repetitionOf(
 export const isRepetition = (request: AuditRequest): request is RepetitionRequest =>
   request.type === "replay" || request.type === "gradient";
 
-/** The segments needed to repeat it. */
 export function auditedRefs(work: AuditedWork): BlobRef[] {
   if (work.type === "gradient") {
     return work.replay.tasks.flatMap(({ input, gradient }) => [input, gradient]).filter((ref) => ref !== null);
@@ -177,48 +171,47 @@ export function auditedRefs(work: AuditedWork): BlobRef[] {
 export const isProbe = (request: AuditRequest): boolean => request.type === "evaluate" && request.isProbe;
 
 export interface QueuedAudit {
-  readonly place: number; // in the order of all
+  readonly place: number;
   readonly request: AuditRequest;
 }
 
-/** Waiting requests that are interchangeable to every validator. */
+/** Requests that are interchangeable to every validator. */
 export interface AuditGroup {
   readonly round: number;
   readonly tried: readonly NodeId[];
   readonly requests: QueuedAudit[]; // heap by place
 }
 
-/** Waiting requests: audit_queue.ts. */
 export interface AuditQueue {
   readonly groups: Map<string, AuditGroup>; // by round and by the validators that tried them
-  size: number; // requests in all groups
+  size: number;
   front: number; // place of the frontmost reassigned request
   back: number; // place of the next new one
 }
 
-/** Connected validators: validator_places.ts. The first three have no request. */
+/** Connected validators. The first three sets have no request. */
 export interface ValidatorPlaces {
   readonly heard: Set<NodeId>; // have answered before
-  readonly unheard: Set<NodeId>; // never have
+  readonly unheard: Set<NodeId>;
   readonly silent: Set<NodeId>; // missed their last deadline
   readonly answering: Set<NodeId>; // all that are not silent, including busy ones
 }
 
-/** A task or a gradient that the orchestrator repeats, or will: referee.ts. */
+/** Work that the orchestrator repeats, or will. */
 export type RefereedWork = AuditedWork & {
-  readonly accusers: NodeId[]; // validators that found it wrong
+  readonly accusers: NodeId[];
   isAsked: boolean; // the orchestrator is repeating it
 };
 
 export interface AuditWork {
   readonly queue: AuditQueue;
   readonly running: Map<number, RunningAudit>;
-  readonly runningOf: Map<NodeId, number>; // by validator: its request
+  readonly runningOf: Map<NodeId, number>;
   readonly places: ValidatorPlaces;
-  readonly silent: Map<NodeId, number>; // validators that missed a deadline, by request; asked when no other is left
-  readonly proven: Set<NodeId>; // validators that have answered
+  readonly silent: Map<NodeId, number>; // by the request they missed; asked when no other is left
+  readonly proven: Set<NodeId>; // have answered
   readonly slowestMs: Map<AuditRequest["type"], number>; // answer to each kind of request, decaying with each later one
-  readonly refereed: Map<string, RefereedWork>; // by referee.ts's keys, in the order in which they were found wrong
+  readonly refereed: Map<string, RefereedWork>; // in the order in which they were found wrong
   readonly leaves: Map<NodeId, number>; // how often each left in this round while others used results of its open step
   readonly awaited: Map<NodeId, AwaitedState[]>; // by the miner that must open them
   readonly drawn: Map<NodeId, number>; // states requested in the open round, by miner
@@ -231,12 +224,11 @@ export interface AuditWork {
   readonly open: Map<number, number>; // by round
   requests: number;
   readonly disputes: EvaluateRequest[]; // closed, with conflicting answers that the next step's loss will decide
-  isAloneSaid: boolean; // whether the warning about requests dropped for lack of validators was issued
+  isAloneSaid: boolean; // a warning has said that requests are dropped for lack of a validator
 }
 
 export const roundOf = (request: AuditRequest): number => isRepetition(request) ? request.replay.round : request.round;
 
-/** The work to repeat once the parameters are available. */
 export function awaitedWork({ replays, gradient, change }: AwaitedState): AuditedWork[] {
   const tasks = replays.map((replay): AuditedWork => {
     const then = replay.then === null ? null : { ...replay.then, change };
@@ -245,24 +237,20 @@ export function awaitedWork({ replays, gradient, change }: AwaitedState): Audite
   return gradient === null ? tasks : [...tasks, { type: "gradient", replay: { ...gradient, change } }];
 }
 
-/** Held for the audits of a round. */
 export function heldOf({ audit }: { readonly audit: AuditWork }, round: number): HeldForAudits {
   let held = audit.held.get(round);
   if (held === undefined) audit.held.set(round, held = { wires: [], states: [] });
   return held;
 }
 
-/** A request was answered or given up. */
 export function closeRequest(audit: AuditWork, request: AuditRequest): void {
   closeOne(audit.open, roundOf(request));
 }
 
-/** One more of this round is open. */
 export function openOne(open: Map<number, number>, round: number): void {
   open.set(round, (open.get(round) ?? 0) + 1);
 }
 
-/** One of this round is closed. */
 export function closeOne(open: Map<number, number>, round: number): void {
   const left = (open.get(round) ?? 0) - 1;
   if (left > 0) open.set(round, left);

@@ -1,16 +1,7 @@
 /**
- * Requests to validators: a held-out evaluation of every round's parameters, and the repetition of one or more tasks of
- * every miner and round.
- *
- * Every miner has tasks of the round's first step repeated, where every replica still holds exactly the round's
- * parameters, and drawn miners those of later steps, with the parameters that they open (shown_states.ts). Sampling
- * comes after the miners have delivered, from the round's secret key. Wires are held until the answer arrives. The
- * backlog is bounded: at most one older round waits, and late opened parameters two more; beyond that requests are
- * dropped with a warning, given only once while there is no validator. Out of scope: assigning requests and handling
- * missing answers (audit_requests.ts), combining evaluations (held_out), recomputing gradients (gradient_audits.ts).
- *
- * A task that one validator found wrong is repeated by a second one, if there is one, and by the orchestrator
- * (referee.ts).
+ * Audits: validators repeat tasks of every miner in a round's first step, when all replicas hold the round's
+ * parameters, and of drawn miners in later steps. They are sampled from a secret key after the miners have delivered.
+ * The backlog is bounded: the oldest audits are dropped with a warning.
  */
 
 import { plural } from "../../plural.ts";
@@ -50,7 +41,6 @@ import { proofOfTask, proofWord } from "./work_proof.ts";
 import { auditedOutcomes, loseWires, mostAudited, releaseWires } from "../step/outcomes.ts";
 import { deleteUnused, readableOf } from "../stored_blobs.ts";
 
-/** Begins the audits of a round's first step, whose outcome has its wires. */
 export function auditFirstStep(
   state: OrchestratorState,
   { drawn, gradients }: {
@@ -87,7 +77,7 @@ function dropBacklog(state: OrchestratorState): OrchestratorEffect[] {
   const dropped = removeAudits(audit.queue, isOld);
   if (dropped.length === 0) return [];
   for (const request of dropped) closeRequest(audit, request);
-  // These wait for idle ones.
+  // Trials and sampled gradients wait for idle validators, so dropping them is normal.
   const isMissed = (request: AuditRequest) => request.type !== "trial" && !isPatient(request);
   const audits = dropped.filter(isMissed).length;
   if (audits === 0) return [];
@@ -136,7 +126,7 @@ export function onReplayed(
   return [...effects, ...next];
 }
 
-/** The backward of the forward that this validator has just repeated: it still has the activations. */
+/** The validator that repeated the forward still has the activations. */
 function askNext(
   state: OrchestratorState,
   { validator, replay, nowMs }: { validator: NodeId; replay: ReplayTask; nowMs: number },
@@ -167,7 +157,6 @@ export function onRequestFailed(
   ];
 }
 
-/** No answer in time: another validator gets it. */
 export function onAuditAlarm(
   state: OrchestratorState,
   { id, nowMs }: { id: number; nowMs: number },
@@ -197,7 +186,7 @@ const whatOf = (request: AuditRequest): string =>
     ? "payload evaluation"
     : `audit of ${request.replay.task}`;
 
-/** The run is closing: no further answers will come. */
+/** No further answers will come. */
 export function settleOpenEvaluations(state: OrchestratorState): OrchestratorEffect[] {
   const { queue, running } = state.audit;
   const asked = [...running.values()].map(({ request }) => request).filter((request) => !isProbe(request));
@@ -205,7 +194,6 @@ export function settleOpenEvaluations(state: OrchestratorState): OrchestratorEff
   return requests.flatMap((request) => request.type === "evaluate" ? endEvaluation(state, request) : []);
 }
 
-/** Work with parameters that no longer exist cannot be repeated. */
 export function dropReplays(
   state: OrchestratorState,
   { round, stage }: { round: number; stage: StageIndex },
@@ -216,7 +204,6 @@ export function dropReplays(
   dropTrials(state, round);
 }
 
-/** Drops pending and running requests alike: their answers no longer count. */
 function dropRequests(state: OrchestratorState, isVain: (request: AuditRequest) => boolean): number {
   const { audit } = state;
   const running = [...audit.running].filter(([, { request }]) => isVain(request));
@@ -243,7 +230,7 @@ export function dropWithout(state: OrchestratorState, lost: ReadonlySet<string>)
   ];
 }
 
-/** Frees wires and parameters of rounds that no open request needs. */
+/** Frees wires and parameters of rounds without open requests. */
 export function settleRounds(state: OrchestratorState): OrchestratorEffect[] {
   const { audit, retired } = state;
   const isOver = ({ round }: { round: number }) => !audit.open.has(round);

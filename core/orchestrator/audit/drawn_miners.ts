@@ -1,10 +1,6 @@
 /**
- * Which miners must open their parameters of a round's later step: sampled from the round's secret key when the step
- * closes, with equal probability, except those that missed deadlines or do far more than others. By then their wires,
- * losses and gradient norms are in, so nobody can work better in the steps that count.
- *
- * Out of scope: what is done with the parameters (shown_states.ts), and which tasks are repeated with them
- * (drawn_tasks.ts).
+ * Which miners must open their parameters of a round's later step: sampled in secret when the step closes. Their wires,
+ * losses and gradient norms are in by then, so nobody can work better in the steps that count.
  */
 
 import { mostStates } from "../../update/payload/allowance.ts";
@@ -19,14 +15,14 @@ import { noteHidden } from "./forfeits.ts";
 import { isAudited } from "./validator_places.ts";
 
 const fineness = 2 ** 24; // of the random number
-const doubtedDraws = 4; // times as often, for miners that missed a merge deadline: surely in the round's last step
+const doubtedDraws = 4; // times as often, after a missed merge deadline: surely in the round's last step
 const muchWork = 2.5; // times the average of its stage's other contributors
 const mostOften = 4; // times, for miners with so much work
 const mostLeaves = 2; // in a round; a miner that leaves more often loses its place
 
 /**
- * Miners that must open their parameters of the closing step: sampled from all whose results were accepted, including
- * those whose gradients others redid, so that a cheat cannot avoid being drawn by leaving its gradients to them.
+ * Includes miners whose gradients others redid, so that a cheat cannot avoid being drawn by leaving its gradients to
+ * them.
  */
 export function drawMiners(state: OrchestratorState, open: StepWork): Set<NodeId> {
   const drawn = new Set<NodeId>();
@@ -48,9 +44,8 @@ export function drawMiners(state: OrchestratorState, open: StepWork): Set<NodeId
 }
 
 /**
- * How many times as often a contributor is drawn: one that does far more than its stage-mates is drawn proportionally
- * more often. A cheat that skips the work is the fastest, and could otherwise earn several times as much before it is
- * drawn.
+ * A contributor that does far more than its stage-mates is drawn more often: a cheat that skips the work is the
+ * fastest, and could earn several times as much before it is drawn.
  */
 export function timesAsOften(
   { stage, stepTasks: { length: own } }: Pick<Member, "stage" | "stepTasks">,
@@ -63,7 +58,7 @@ export function timesAsOften(
 }
 
 export interface Tasks {
-  readonly tasks: number; // with gradients
+  readonly tasks: number; // gradient tasks
   readonly contributors: number;
 }
 
@@ -87,8 +82,8 @@ export function chanceToShow(state: OrchestratorState): number {
 }
 
 /**
- * Draws a member that is leaving while others use its results of the open step, as when the step closes. If drawn, it
- * can no longer open its parameters. Without this a cheat could always leave before a step closes.
+ * Draws a member that leaves while others use its results, so that a cheat cannot always leave before a step closes. If
+ * drawn, it counts as hiding its parameters.
  */
 export function drawLeaver(state: OrchestratorState, { node, isCutByHub }: Member): void {
   const { work, step, roundFirstStep, stream, audit } = state;

@@ -1,10 +1,4 @@
-/**
- * Which tasks of a step validators repeat: sampled from those that a validator can repeat, once its miners have
- * delivered.
- *
- * Out of scope: which miners of a later step are drawn (shown_states.ts), and whether a gradient is recomputed
- * (gradient_audits.ts).
- */
+/** Which tasks of a step validators repeat: sampled once its miners have delivered. */
 
 import { present } from "../../assert.ts";
 import type { MicrobatchId, NodeId } from "../../ids.ts";
@@ -17,9 +11,8 @@ import type { StepWork } from "../step/step_state.ts";
 import type { ReplayTask } from "./audit_state.ts";
 
 /**
- * Tasks of the step to repeat, of these miners or of all. Miners without one are left out. A microbatch is sampled, not
- * a task: if one miner did its forward and its backward, both are repeated, one right after the other, so a cheat in
- * either direction is found, and the second costs no third forward.
+ * `of`: null for all miners. Samples microbatches: if one miner did the forward and the backward, both are repeated in
+ * a row, so a cheat in either direction is found without a third forward.
  */
 export function drawTasks(
   state: OrchestratorState,
@@ -47,10 +40,9 @@ export function drawTasks(
 }
 
 /**
- * A head's backward has no output to compare, so two of its forwards are repeated instead of a forward and a backward,
- * which detects one wrong task in ten as soon. Two forwards cost less than one pass. A tail's pass is one task that
- * costs a whole pass: two are repeated only in a round's first step, enough to detect one wrong task in ten within ten
- * rounds at 95 %.
+ * A head's backward has no output to compare. Two of its forwards are repeated instead: they cost less than one pass
+ * and detect one wrong task in ten as soon. A tail's task costs a whole pass: two only in a round's first step detect
+ * one wrong task in ten within ten rounds at 95 %.
  */
 function drawsOf(candidates: readonly ReplayTask[], { isFirst }: { isFirst: boolean }): number {
   const isHead = candidates.every(({ stage, direction, then }) =>
@@ -60,7 +52,7 @@ function drawsOf(candidates: readonly ReplayTask[], { isFirst }: { isFirst: bool
   return isHead || (isTail && isFirst) ? 2 : 1;
 }
 
-/** Tasks of one miner: each backward follows its forward. In the order of a step's wires, where forwards come first. */
+/** Joins each backward to its forward. `replays`: of one miner, forwards first. */
 function inPasses(replays: readonly ReplayTask[]): ReplayTask[] {
   const forwards = new Map<MicrobatchId, ReplayTask>();
   const alone: ReplayTask[] = [];
@@ -74,9 +66,8 @@ function inPasses(replays: readonly ReplayTask[]): ReplayTask[] {
 }
 
 /**
- * The work of each miner in the step that a validator can repeat, including miners that have left. In a later step only
- * work of its present assignment: a miner that reconnected within the step loaded its stage again, and opens other
- * parameters than those it worked with before.
+ * Includes miners that have left. A miner that reconnected within a later step loaded its stage again and opens other
+ * parameters than before, so only work of its present assignment counts.
  */
 function replayable(
   state: OrchestratorState,
@@ -96,7 +87,7 @@ function replayable(
   return byMiner;
 }
 
-/** The head's backward has neither output nor losses to compare. */
+/** Null also for a head's backward, which has neither output nor losses to compare. */
 function replayTask(
   state: OrchestratorState,
   { outcome, index, position }: { outcome: StepOutcome; index: number; position: number },

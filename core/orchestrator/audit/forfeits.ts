@@ -1,10 +1,7 @@
 /**
- * Forfeits unvested pay (core/score/work_score.ts) for work that can no longer be checked.
- *
- * A drawn miner that leaves or does not answer forfeits the pay of that round and later ones. That may be bad luck, so
- * a miner that has worked here for `roundsRemembered` rounds, and was reliable in them, loses no more. Any other miner
- * loses all unvested pay, so that a cheat cannot leave whenever it is drawn, rejoin under another hotkey, and keep its
- * earlier pay. The next report names the losses.
+ * Forfeits unvested pay for work that can no longer be checked. A drawn miner that leaves or does not answer forfeits
+ * that round's and later pay. Unless it has worked reliably for some rounds, it forfeits all, so that a cheat cannot
+ * leave whenever it is drawn, rejoin under another hotkey, and keep earlier pay.
  */
 
 import type { NodeId } from "../../ids.ts";
@@ -22,7 +19,7 @@ export function isExcusable(state: OrchestratorState, node: NodeId): boolean {
   return !wasAway && !hasLapsed(state, node) && worked > 0;
 }
 
-/** Earned from this round on. @default all unvested pay */
+/** `fromRound`: null for all unvested pay. */
 export function forfeit(
   state: OrchestratorState,
   { node, fromRound }: { node: NodeId; fromRound: number | null },
@@ -40,7 +37,7 @@ export function forfeit(
   forfeits.set(node, Math.min(from, forfeits.get(node) ?? from));
 }
 
-/** The member leaves, or has left, without opening the requested parameters. `fromRound`: the first round of those. */
+/** The member leaves without opening its parameters. `fromRound`: the first round for which they were requested. */
 export function noteHidden(state: OrchestratorState, { node, fromRound }: { node: NodeId; fromRound: number }): void {
   const isExcused = isExcusable(state, node);
   const note = isExcused ? noteAbsence : noteWithheld;

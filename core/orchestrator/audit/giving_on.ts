@@ -1,4 +1,4 @@
-/** A request that its validator did not answer: it is reassigned, or its subject ends without an answer. */
+/** A request that its validator did not answer is reassigned, or its subject ends without an answer. */
 
 import type { NodeId } from "../../ids.ts";
 import { inconclusive } from "../../score/verdict.ts";

@@ -1,9 +1,6 @@
 /**
- * The parts in which a gradient's tasks go to a validator: how many a message holds, and its segments.
- *
- * A frame has room for a few wires, and a session for a few frames in flight. So the tasks come in parts, each answered
- * before the next one: neither the orchestrator's outbox nor the validator ever holds more than one. The orchestrator
- * itself reads the wires in place and takes all at once.
+ * The parts in which a gradient's tasks go to a validator: a frame has room for a few wires, and each part is answered
+ * before the next one. The orchestrator itself reads all wires in place.
  */
 
 import type { RunConfig } from "../../config/config.ts";
@@ -11,7 +8,7 @@ import { tasksOfPart } from "../../protocol/audit_messages.ts";
 import type { Attachment } from "../event.ts";
 import type { GradientReplay, GradientTask } from "./audit_state.ts";
 
-/** The tasks of the part that begins after `first` others. */
+/** The number of tasks in the part that begins after `first` others. */
 export function gradientPart(
   config: RunConfig,
   { replay, first }: { replay: GradientReplay; first: number },

@@ -1,16 +1,8 @@
 /**
- * The arbiter: the orchestrator repeats a task or a gradient that a validator found wrong, because only its own
- * computation is proof.
- *
- * A miner whose output is off by more than the tolerance and rounding together is banned, and an open round that used
- * its wires restarts without it (merge/retake.ts). A validator that called a clearly good output wrong is blamed. In
- * between, and if the orchestrator cannot compute the task (its stage is too large, a blob is gone), the validators'
- * verdicts stand, each for its own scores. Out of scope: the arithmetic (cli/orchestrator/hub/task_referee.ts) and the
- * rule (core/score/verdict.ts).
- *
- * Tasks are repeated one after another, each at most once at a time, so a validator that fails everybody costs a few
- * repetitions until it is gone. Invariant: every task here counts as open in its round (audit_state.ts), so that its
- * wires and parameters are kept.
+ * The arbiter: the orchestrator repeats work that a validator found wrong, because only its own computation is proof.
+ * It bans the miner or blames the validator; if the result is unclear or not computable, each validator's verdict
+ * stands for its own scores (core/score/verdict.ts). Work is repeated one at a time, and counts as open in its round so
+ * that its wires and parameters are kept.
  */
 
 import { fault } from "../../fault.ts";
@@ -34,7 +26,6 @@ import { gradientAttachments } from "./gradient_parts.ts";
 const keyOf = ({ type, replay: { task } }: AuditedWork): string => type === "replay" ? task : gradientKey(task);
 const gradientKey = (task: TaskId): string => `gradient ${task}`;
 
-/** A validator found the work wrong. */
 export function askReferee(
   state: OrchestratorState,
   { work, accuser }: { work: AuditedWork; accuser: NodeId },
@@ -48,7 +39,6 @@ export function askReferee(
   openOne(open, round);
 }
 
-/** Repeats the first of the waiting tasks, unless one is being repeated. */
 export function refereeNext(state: OrchestratorState): OrchestratorEffect[] {
   const { refereed } = state.audit;
   if ([...refereed.values()].some(({ isAsked }) => isAsked)) return [];
@@ -72,7 +62,6 @@ export function refereeAgain({ audit }: OrchestratorState): void {
   for (const refereed of audit.refereed.values()) refereed.isAsked = false;
 }
 
-/** The orchestrator has repeated the work, or could not, as `detail` explains. */
 export function onRefereed(
   state: OrchestratorState,
   event: Extract<OrchestratorEvent, { type: "taskRefereed" | "gradientRefereed" }>,
@@ -100,7 +89,7 @@ function takeRefereed({ audit }: OrchestratorState, key: string): RefereedWork |
 }
 
 /**
- * Further repetitions of a banned miner's work decide nothing, and a validator banned for false accusations is not
+ * More repetitions of a banned miner's work decide nothing, and a validator banned for false accusations is not
  * believed.
  */
 function dropVain(state: OrchestratorState): void {
@@ -160,7 +149,7 @@ function settle(
   }
 }
 
-/** The work can no longer be repeated. Returns how many were dropped. */
+/** Returns how many were dropped. */
 export function dropRefereed({ audit }: OrchestratorState, isVain: (work: RefereedWork) => boolean): number {
   let dropped = 0;
   for (const [key, work] of audit.refereed) {

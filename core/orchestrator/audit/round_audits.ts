@@ -1,10 +1,7 @@
 /**
- * How long a merge waits for the audits of its round before its result is applied: the wires of a cheat found later
- * stay in the model, because miners that have applied the merge no longer have the optimizer's state of the round's
- * start.
- *
- * All waits of a merge together are at most a tenth of the time of the round's steps, so slow validators cost a run
- * little. Repeated gradients and evaluations are not waited for: neither restarts a round (referee.ts).
+ * How long a merge waits for its round's audits before it is applied, at most a tenth of the time of the round's steps.
+ * After that a cheat's wires stay in the model, because miners no longer have the optimizer's state of the round's
+ * start. Only repeated tasks are waited for: gradients and evaluations restart no round.
  */
 
 import { isReduced } from "../merge/merge_state.ts";
@@ -13,7 +10,6 @@ import type { OrchestratorState } from "../state.ts";
 
 const mostWait = 0.1; // of the time of the round's steps
 
-/** Whether tasks of the open round are still to be repeated, and a validator can do it. */
 function hasOpenReplays({ audit, round, validators }: OrchestratorState): boolean {
   if (!audit.open.has(round)) return false;
   const isOfRound = (work: { readonly round: number }) => work.round === round;
@@ -29,12 +25,11 @@ function hasOpenReplays({ audit, round, validators }: OrchestratorState): boolea
   return false;
 }
 
-/** Whether a stage whose slices are reduced waits before applying them. */
 export function waitsForAudits(state: OrchestratorState, nowMs: number): boolean {
   return nowMs < dueMs(state, state.merge?.waitsSinceMs ?? nowMs) && hasOpenReplays(state);
 }
 
-/** One sum for the wait and its deadline, so that rounding cannot stop the clock at a deadline that has not passed. */
+/** One sum for the wait and its deadline, so that rounding cannot stop the clock before the deadline. */
 const dueMs = (state: OrchestratorState, sinceMs: number): number =>
   sinceMs + mostWaitMs(state) - (state.merge?.waitedMs ?? 0);
 
@@ -42,8 +37,8 @@ const mostWaitMs = ({ interval, config }: OrchestratorState) =>
   Math.min(mostWait * interval.stepsMs, config.limits.mergePhaseMs);
 
 /**
- * Measures the wait: a merge waits while all of its stages are reduced and one of them is not yet applied. A merge that
- * lacks a stage does not wait for audits, because it is not applied (merge/losses/lost_rounds.ts).
+ * A merge waits while all its stages are reduced and one is not yet applied. One that lacks a stage is not applied at
+ * all (merge/losses/lost_rounds.ts).
  */
 export function timeWait({ merge }: OrchestratorState, nowMs: number): void {
   if (merge === null) return;
@@ -56,7 +51,7 @@ export function timeWait({ merge }: OrchestratorState, nowMs: number): void {
   }
 }
 
-/** When the wait ends; null: the merge does not wait. */
+/** Null: the merge does not wait. */
 export function waitDueMs(state: OrchestratorState): number | null {
   const { waitsSinceMs = null } = state.merge ?? {};
   return waitsSinceMs === null ? null : dueMs(state, waitsSinceMs);

@@ -1,15 +1,10 @@
 /**
- * The payload consistency check: whether a miner's payload can follow from parameters that it opened.
+ * The payload consistency check: from parameters that a miner opened, the round's remaining steps lead only so far
+ * (core/train/longest_way.ts), so a payload that ends elsewhere is false.
  *
- * A drawn miner opens its parameters at the start of a step, and validators find out whether it worked with them. From
- * there the remaining steps of the round can lead only so far (core/train/longest_way.ts), so a payload that ends
- * elsewhere is false: reversed, scaled, copied from another round, or empty. The orchestrator need not keep two
- * vectors: it sketches both changes from the round's start with the same secret key (core/update/payload_shape.ts), and
- * the sketches' distance estimates that of the vectors. Its standard deviation is at most 1 / sqrt(2 * sketchWidth) of
- * it, 4.4 %, reached if the change is in one kind of tensor; `leeway` is more than five of them.
- *
- * Owns the sketches of opened parameters until the payload has come, and of payloads until the parameters have. Out of
- * scope: codecs with a residual, whose payloads follow from earlier rounds as well.
+ * Both changes are sketched with one secret key (core/update/payload_shape.ts). The standard deviation of the sketches'
+ * distance is at most 1 / sqrt(2 * sketchWidth), 4.4 %; `leeway` is more than five of them. Codecs with a residual are
+ * excluded: their payloads follow from earlier rounds as well.
  */
 
 import { present } from "../../assert.ts";
@@ -26,7 +21,6 @@ import type { OrchestratorState } from "../state.ts";
 const leeway = 1.4;
 const rounding = 0.05; // of the payload's length: bf16 and int8 round by 0.4 % and at most 4 %
 
-/** The miner's parameters of this step have been checked. */
 export function noteShownWay(
   state: OrchestratorState,
   { node, stage, way }: { node: NodeId; stage: StageIndex; way: SketchedWay },
@@ -40,8 +34,7 @@ export function noteShownWay(
 }
 
 /**
- * A payload has been checked: compares it with the miner's opened parameters; keeps it if those are still to come.
- * Effects: it is inconsistent and must not be merged.
+ * Compares a checked payload with the opened parameters, or keeps it until they come. Effects: it must not be merged.
  */
 export function notePayloadWay(
   state: OrchestratorState,
@@ -61,7 +54,6 @@ export function notePayloadWay(
   return [];
 }
 
-/** A new round begins: earlier opened parameters and payloads are no longer compared. */
 export function forgetWays({ audit: { shownWays, payloadWays }, round }: OrchestratorState): void {
   for (const [node, ways] of shownWays) if (ways.every((way) => way.round < round - 1)) shownWays.delete(node);
   for (const [node, way] of payloadWays) if (way.round < round - 1) payloadWays.delete(node);

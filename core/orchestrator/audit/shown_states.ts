@@ -1,17 +1,9 @@
 /**
- * Audits of a round's later steps: a drawn miner opens the parameters it worked with, and validators repeat its tasks
- * with them.
+ * Audits of a round's later steps, when replicas' parameters differ: a drawn miner opens its own, as the change since
+ * the round's start, and validators repeat its tasks with them. The orchestrator checks that the round's steps can lead
+ * there (core/train/longest_way.ts).
  *
- * In the first step of a round the orchestrator knows every replica's parameters; later they differ. So miners are
- * drawn whenever a step closes (drawn_miners.ts). The step header asks them for their parameters, as the change since
- * the round's start (core/update/shown_change.ts); the orchestrator checks that the round's steps can lead there
- * (limits of core/train/longest_way.ts), and the drawn tasks wait for a validator like those of the first step. A miner
- * that does not open its parameters by the end of the next round has missed a deadline (members/blame.ts).
- *
- * Owns the awaited states, and what the orchestrator keeps for these audits: wires, and parameters until the round's
- * audits are over. A miner that reloads its stage, for whatever reason, still has its copies of requested states, and
- * opens them. Invariant: every drawn task counts as open in its round (audit_state.ts). Out of scope: requests to
- * validators.
+ * Invariant: every drawn task counts as open in its round.
  */
 
 import { present } from "../../assert.ts";
@@ -42,10 +34,7 @@ import {
   type ReplayTask,
 } from "./audit_state.ts";
 
-/**
- * The drawn tasks wait for their miners' parameters; their wires are among `refs`, the step's. Returns the unneeded
- * rest of these. `reach`: the sum of the learning rates of the round's steps before this one.
- */
+/** Returns those of the step's wires (`refs`) that the drawn tasks do not need. */
 export function awaitStates(
   state: OrchestratorState,
   { drawn, gradients, step, reach, refs }: {
@@ -88,7 +77,6 @@ export function awaitStates(
   return refs.filter(({ hash }) => !needed.has(hash));
 }
 
-/** A drawn miner reports that its parameters are in the store, as their change since the round's start. */
 export function onStateShown(
   state: OrchestratorState,
   { member: { node }, message: { round, step, change } }: { member: Member; message: StateShown },
@@ -112,10 +100,7 @@ function checkEffect(node: NodeId, { round, step, stage, change, sketchKey }: Sh
   return { type: "checkState", round, step, stage, node, change, sketchKey };
 }
 
-/**
- * The member is back with what it held, and its requests stay pending. Returns its steps of the open round, which it
- * may not know of.
- */
+/** Returns the returning member's pending steps of the open round, which it may not know of. */
 export function owedAgain({ audit, round }: OrchestratorState, { node, assignment }: Member): number[] {
   const states = audit.awaited.get(node) ?? [];
   for (const awaited of states) awaited.mayLeave = false;
@@ -124,7 +109,6 @@ export function owedAgain({ audit, round }: OrchestratorState, { node, assignmen
   return states.filter(isUnshown).map(({ step }) => step);
 }
 
-/** The state that was opened; null if it has been dropped meanwhile. */
 function awaitedCheck(
   { audit }: OrchestratorState,
   { node, round, step }: { node: NodeId; round: number; step: number },
@@ -136,10 +120,7 @@ function awaitedCheck(
   return null;
 }
 
-/**
- * After a restart, which ended the checks. Miners that are kept repeat interrupted uploads; whether the others do is
- * not known.
- */
+/** A restart ended the checks. Only miners that are kept are known to repeat interrupted uploads. */
 export function resumeShowing(state: OrchestratorState): OrchestratorEffect[] {
   for (const awaited of [...state.audit.awaited.values()].flat()) awaited.mayLeave = true;
   return [...state.audit.awaited].flatMap(([node, states]) =>
@@ -179,7 +160,6 @@ export function onStateChecked(
   return noteShownWay(state, { node, stage, way: { round, assignment, reach, sketch } });
 }
 
-/** Why no honest miner can have these parameters; null if one can. */
 function excessOf(
   { config, stageFloats }: OrchestratorState,
   { awaited: { stage, reach }, way }: { awaited: AwaitedState; way: PayloadStats },
@@ -194,17 +174,12 @@ function excessOf(
   return null;
 }
 
-// ------------------------------------------------------------------------------------------------------------- endings
-
-/** These states are no longer awaited, and nobody is at fault. Returns how many tasks are not repeated. */
+/** Nobody is at fault. Returns how many tasks are not repeated. */
 export function dropAwaited(state: OrchestratorState, isVain: (awaited: AwaitedState) => boolean): number {
   return [...state.audit.awaited.keys()].reduce((sum, node) => sum + drop(state, { node, isVain }), 0);
 }
 
-/**
- * The member is leaving with a pending request for its parameters, which forfeits pay, so that a cheat cannot leave
- * whenever it is drawn. What it has opened is checked and repeated without it.
- */
+/** Leaving with pending requests forfeits pay, so that a cheat cannot leave whenever it is drawn. */
 export function noteUnshown(state: OrchestratorState, node: NodeId): void {
   const states = unshownOf(state, node);
   if (states.length > 0) noteHidden(state, { node, fromRound: Math.min(...states.map(({ round }) => round)) });
@@ -216,7 +191,6 @@ const unshownOf = ({ audit }: OrchestratorState, node: NodeId): AwaitedState[] =
 /** Whether leaving now would cost the member its pay. */
 export const owesStates = (state: OrchestratorState, node: NodeId): boolean => unshownOf(state, node).length > 0;
 
-/** The member is gone. */
 export function dropAwaitedOf(state: OrchestratorState, node: NodeId): void {
   drop(state, { node, isVain: ({ change }) => change === null });
 }
@@ -236,18 +210,16 @@ function drop(
 }
 
 /**
- * Called when a round has been merged and before its work is reported. A miner that has not opened a state of the
- * previous round gets nothing for either, so that a cheat cannot open only its honest steps. A disconnected miner gets
- * one more chance after reconnecting; the next time, or when the pay would vest with the next report, it counts as
- * connected.
+ * Called between a merge and its report. A miner that has not opened a state of the previous round gets nothing for
+ * either, so that a cheat cannot open only its honest steps. A disconnected miner gets one more chance, unless the pay
+ * would vest with the next report.
  */
 export function endShowing(state: OrchestratorState): OrchestratorEffect[] {
   return endShowingOf(state, { isOld: ({ round }) => round < state.round - 1, excusesAway: true });
 }
 
 /**
- * No round follows: called when there was time to open the remaining states; those opened in time are still repeated. A
- * disconnected miner loses the pay as if it had left: nothing it does later could prove bad luck.
+ * No round follows. A disconnected miner loses the pay as if it had left: nothing it does later could prove bad luck.
  */
 export function endAllShowing(state: OrchestratorState): OrchestratorEffect[] {
   return endShowingOf(state, { isOld: () => true, excusesAway: false });
@@ -256,7 +228,6 @@ export function endAllShowing(state: OrchestratorState): OrchestratorEffect[] {
 export const hasUnshown = ({ audit }: OrchestratorState): boolean =>
   [...audit.awaited.values()].some((states) => states.some(({ change }) => change === null));
 
-/** Opened parameters are still checked, however late. */
 function endShowingOf(
   state: OrchestratorState,
   { isOld, excusesAway }: { isOld: (awaited: AwaitedState) => boolean; excusesAway: boolean },
@@ -280,7 +251,6 @@ function endShowingOf(
   return effects;
 }
 
-/** Held for rounds whose audits are over: the wires to release and the blobs to delete. */
 export function takeFreed({ audit }: OrchestratorState): HeldForAudits {
   const freed: { wires: BlobRef[]; states: BlobRef[] } = { wires: [], states: [] };
   for (const [round, { wires, states }] of audit.held) {

@@ -1,9 +1,6 @@
 /**
- * Validators' answers count once their signatures are checked, so that the log has each finding with its signature.
- *
- * Owns the answers in between. The check takes a millisecond of another thread (cli/roles/signatures), so an answer
- * waits in its request, which stays with its validator. If the validator has left by then, another repeats the work. A
- * wrong signature is a proven fault, because it came on the validator's own session.
+ * A validator's answer waits in its request until its signature is checked, a millisecond on another thread. A wrong
+ * signature is a proven fault, because it came on the validator's own session.
  */
 
 import { unreachable } from "../../assert.ts";

@@ -1,8 +1,6 @@
 /**
- * Which validators are available: connected and without a request, grouped by how they have answered so far.
- *
- * Owns this index. `placeValidator` is called whenever one of the underlying facts changes: a link, a request, an
- * answer, a passed deadline. So an event without audits scans no validators.
+ * An index of free validators, so that an event without audits scans none. `placeValidator` must be called whenever a
+ * link, a request, an answer or a passed deadline changes.
  */
 
 import { assert } from "../../assert.ts";
@@ -15,7 +13,6 @@ export function isAudited(state: OrchestratorState): boolean {
   return state.config.swarm.validators > 0 || state.validators.size > 0;
 }
 
-/** Updates the index for this node; a node that is not a validator has no place. */
 export function placeValidator(state: OrchestratorState, node: NodeId): void {
   const { places } = state.audit;
   const { free, isAnswering } = placeOf(state, node);
@@ -48,8 +45,7 @@ export interface FreeValidators {
 }
 
 /**
- * Validators in the order to ask. After any silence those that answered before come first, and silent ones only if no
- * other is left.
+ * In the order to ask. After any silence those that answered before come first, silent ones only if no other is left.
  */
 export function freeValidators({ places, silent }: AuditWork): FreeValidators {
   const { heard, unheard, answering } = places;
@@ -58,7 +54,6 @@ export function freeValidators({ places, silent }: AuditWork): FreeValidators {
   return { asked: [...places.silent], unheard: [] };
 }
 
-/** Asserts this file's invariants on the index. */
 export function assertValidatorPlaces(state: OrchestratorState): void {
   const { places, running, runningOf } = state.audit;
   for (const node of state.members.keys()) {

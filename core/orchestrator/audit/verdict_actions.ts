@@ -1,10 +1,6 @@
 /**
- * Carries out a verdict (core/score/verdict.ts), in one place: the run's facts and records, the miner's membership, its
- * pay, and what validators learn of it.
- *
- * A ban reaches all three: the miner leaves (members/expulsion.ts), its units go with it, and the next work report
- * names it to every validator. Pay that one validator withholds is withheld in that validator's scores. Out of scope:
- * the rule itself.
+ * Carries out a verdict: the run's facts and records, and the ban. Pay that one validator withholds is withheld in its
+ * own scores.
  */
 
 import { unreachable } from "../../assert.ts";
@@ -16,10 +12,9 @@ import { convict } from "../members/blame.ts";
 import type { OrchestratorState } from "../state.ts";
 import { noteVerdict } from "../step/scale_book.ts";
 
-/** The validator's signed part of a verdict in the log: core/ledger/entry.ts. */
 export type ValidatorsWord = Pick<VerdictEntry, "work" | "step" | "parameters" | "signature" | "proof">;
 
-/** `validator`: which repeated the work; null if none did, so the verdict is inconclusive. */
+/** `validator`: null if none repeated the work, so the verdict is inconclusive. */
 export function actOnVerdict(
   state: OrchestratorState,
   { verdict, validator, word = {} }: { verdict: Verdict; validator: NodeId | null; word?: ValidatorsWord },

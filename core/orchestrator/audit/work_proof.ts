@@ -1,9 +1,6 @@
 /**
- * The proof that a miner signed for work that a validator found wrong, for the signed log beside the verdict.
- *
- * The miner's signature of the step is checked together with the first answer that finds its work wrong
- * (signed_answers.ts), because nothing else depends on it: most work passes, and a check takes as long as a task of a
- * small stage.
+ * The proof, beside a verdict in the signed log, that a miner signed for wrong work. Its signature is checked only with
+ * the first answer that finds it wrong: most work passes, and a check takes as long as a task of a small stage.
  */
 
 import type { NodeId } from "../../ids.ts";
@@ -15,9 +12,7 @@ import type { OrchestratorState } from "../state.ts";
 import type { HeldReceipt } from "../../statements/receipt.ts";
 import type { AuditRequest, GradientReplay, ReplayTask, SignedAnswer } from "./audit_state.ts";
 
-/**
- * The receipt that proves whether the verdict is about its miner's own work; null: the work passed, or there is none.
- */
+/** Null: the work passed, or there is no receipt. */
 export function receiptToCheck(
   { config }: OrchestratorState,
   { request, answer }: { request: AuditRequest; answer: SignedAnswer },

@@ -1,11 +1,7 @@
 /**
- * Each miner's work in a round, reported to the validators that turn it into scores.
- *
- * Every item of a closed step is counted once, for the miner whose result was credited, in units of device work; work
- * dropped because its input was in doubt (step/remaking.ts) counts as well. A report goes out when the round is merged;
- * the last few are kept for validators that join later. Work of abandoned rounds is not reported. If a miner's payload
- * was evaluated and gained far less than its peers', only a share counts (held_out/payload_trials.ts). A report also
- * takes back forfeits of earlier ones (forfeits.ts); so does a last one, without work, that ends the run.
+ * Each miner's work in a merged round, in units of device work, reported to the validators that turn it into scores.
+ * Work dropped because its input was in doubt (step/remaking.ts) counts, work of abandoned rounds does not. A report
+ * also takes back forfeits of earlier ones.
  */
 
 import type { NodeId } from "../../ids.ts";
@@ -20,21 +16,20 @@ import type { StepOutcome } from "../step/step_outcome.ts";
 export const reportsKept = roundsBooked;
 const mostMinersInMessage = 8192; // about 450 kB of header
 
-/** Adds a closed step to the round's report. */
 export function countWork({ roundUnits }: OrchestratorState, { miners }: StepOutcome): void {
   for (const { node, units, isPaid } of miners) {
     if (isPaid && units > 0) roundUnits.set(node, (roundUnits.get(node) ?? 0) + units);
   }
 }
 
-const shareOfWithholders = 0.5; // of a round's pay, for miners that did their tasks but missed a merge deadline
+const shareOfWithholders = 0.5; // of a round's pay, after a missed merge deadline
 
-/** Settles the run's pay once its last round's audits are over: the last forfeits, and everything else vests. */
+/** Settles the run's pay: the last forfeits; everything else vests. */
 export function reportEnd(state: OrchestratorState): OrchestratorEffect[] {
   return reportRound(state, { round: state.round, isLast: true });
 }
 
-/** The report of the round just merged, or of none. `isLast`: no other will follow. */
+/** `isLast`: no other report will follow. */
 export function reportRound(
   state: OrchestratorState,
   { round, isLast = false }: { round: number; isLast?: boolean },
@@ -58,7 +53,6 @@ export function reportRound(
   return [logRound(report, { halved, qualities, forfeits, expelled }), ...messages];
 }
 
-/** The reports that a newly joined validator missed. */
 export function pastReports(state: OrchestratorState, node: NodeId): OrchestratorEffect[] {
   const expelled = [...state.expelled].slice(-mostMinersInMessage);
   return state.reports.flatMap((report) => messagesOf(node, { report, expelled, forfeits: [] }));

@@ -1,10 +1,6 @@
 /**
- * The capacity of stages in microbatches per millisecond, which makes them comparable: a tail spends fewer forwards on
- * a microbatch than the others, and forwards of different stages differ in cost.
- *
- * Speeds are FLOPs per token and millisecond, by the measured times of pace.ts and the known cost of a stage: a miner
- * keeps its speed when it changes stage. An unmeasured miner counts as the mean of its stage, otherwise of the run. The
- * cost is one look per stage and none per replica, because every newcomer asks.
+ * The capacity of stages in microbatches per millisecond, comparable although stages differ in cost. An unmeasured
+ * miner counts as the mean of its stage, otherwise of the run. Every newcomer asks, so no replica is looked at.
  */
 
 import { present } from "../../assert.ts";
@@ -18,7 +14,7 @@ export interface StageCapacity {
   readonly stage: StageIndex;
   readonly assigned: number; // replicas, including loading ones
   readonly cost: number; // FLOPs per token of a microbatch
-  readonly meanSpeed: number; // of a replica
+  readonly meanSpeed: number; // of a replica, in FLOPs per token and millisecond
   readonly active: number; // of the working replicas
   readonly expected: number; // once the loading replicas work too
 }
@@ -42,7 +38,6 @@ export function stageCapacities(state: OrchestratorState): StageCapacity[] {
   });
 }
 
-/** The speed of a measured replica. */
 export function speedOf(state: OrchestratorState, member: Member): number {
   const stage = present(member.stage, "a replica has a stage");
   const { forward } = stageFlopsPerToken(present(state.stages[stage], "the stage exists"));

@@ -1,18 +1,15 @@
-/**
- * A loading member's path from the parameters it was told to load to the run's current ones. Applied by catching_up.ts.
- */
+/** A loading member's path from the parameters it was told to load to the run's current ones. */
 
 import type { BlobHash, BlobRef } from "../../ids.ts";
 import type { ParameterSource } from "../../protocol/message.ts";
 import type { MergedStage } from "../merge/merge_state.ts";
 
-/** What a loading member still needs to hold the newest published round. */
 export interface CatchUp {
-  readonly base: ParameterSource; // the parameters it was told to load
+  readonly base: ParameterSource;
   readonly merges: { readonly merged: MergedStage; readonly slices: readonly BlobRef[] }[]; // oldest first
   held: BlobHash | null; // parameters on its device; null: still loading the base
   hasEmptyOptimizer: boolean;
-  isAsked: boolean; // to apply the oldest of them
+  isAsked: boolean; // to apply the oldest merge
   isTold: boolean; // that it is behind
 }
 
@@ -25,7 +22,7 @@ export const newCatchUp = (base: ParameterSource): CatchUp => ({
   isTold: false,
 });
 
-/** The blobs that the store keeps for it. */
+/** The blobs that the store keeps for the member. */
 export function blobsOfPath({ base, merges, held }: CatchUp): BlobRef[] {
   const slices = merges.flatMap((merge) => merge.slices);
   if (held !== null || base.type === "initial") return slices;

@@ -1,11 +1,8 @@
 /**
- * A newcomer whose stage takes longer to load than a round takes to train. It keeps its assignment: the merges made
- * meanwhile are kept for it, and once loaded it applies them one by one until it holds the current parameters.
+ * A newcomer whose stage takes longer to load than a round takes to train: the merges made meanwhile are kept for it,
+ * and it applies them one by one. Each must lead to the round's agreed hash.
  *
- * A merge is a fraction of the parameters (a quarter with int8, less if sparse), so even a link that needs several
- * rounds for the parameters catches up. Each step must lead to the round's agreed hash. Out of scope: how long a load
- * may take without progress (loading.ts). Invariant: `state.catchingUp` has an entry for every loading member and for
- * nobody else.
+ * Invariant: `state.catchingUp` has an entry for every loading member and for nobody else.
  */
 
 import { present } from "../../assert.ts";
@@ -24,13 +21,11 @@ import { activate } from "./replicas.ts";
 import { benchMember } from "./roster_changes.ts";
 
 /**
- * The most merges kept for one member. Without momentum, a link that needs more than eight rounds for int8 parameters
- * needs more than two rounds for a merge and never catches up; and the store keeps the parameters of at most this many
- * rounds for newcomers.
+ * A link that needs more than eight rounds for int8 parameters needs more than two for a merge and never catches up.
  */
 const mostMerges = 8;
 
-/** Keeps a round's merge for those still loading an earlier one. Without a path to the new parameters they load those instead. */
+/** Keeps a round's merge for members still loading. Without a path to the new parameters they load those instead. */
 export function keepMerge(state: OrchestratorState, { round, stages }: UploadWork): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const [node, path] of [...state.catchingUp]) {
@@ -59,7 +54,6 @@ function giveUp(state: OrchestratorState, member: Member): OrchestratorEffect[] 
   return [record({ type: "warning", text })];
 }
 
-/** The assigned stage is on the member's device. */
 export function onReady(
   state: OrchestratorState,
   { member, message }: { member: Member; message: Ready },
@@ -102,7 +96,6 @@ export function activateCaughtUp(state: OrchestratorState): OrchestratorEffect[]
   return effects;
 }
 
-/** Asks every loaded member that is behind for its next step. */
 export function askToFollow(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const [node, path] of state.catchingUp) {
@@ -127,7 +120,6 @@ export function askToFollow(state: OrchestratorState, nowMs: number): Orchestrat
   return effects;
 }
 
-/** The answer to `askToFollow`. */
 export function onFollowed(
   state: OrchestratorState,
   { member, message }: { member: Member; message: MergeApplied },
@@ -150,7 +142,7 @@ export function onFollowed(
   return [];
 }
 
-/** It misses a slice, or its device failed: it loads the current parameters instead. */
+/** It lacks a slice, or its device failed: it loads the current parameters instead. */
 export function onFollowFailed(
   state: OrchestratorState,
   { member, message }: { member: Member; message: MergeFailed },
@@ -159,7 +151,7 @@ export function onFollowFailed(
   return [record({ type: "faultSeen", node: member.node, ...message.fault })];
 }
 
-/** The run's parameters were replaced by others than those of a merge, in all stages or one: newcomers load those. */
+/** The parameters, of one stage or all, were replaced by others than a merge's: newcomers load those. */
 export function abandonPaths(state: OrchestratorState, only: StageIndex | null = null): void {
   for (const node of [...state.catchingUp.keys()]) {
     const member = present(state.members.get(node), "a loading member is a member");
@@ -167,7 +159,6 @@ export function abandonPaths(state: OrchestratorState, only: StageIndex | null =
   }
 }
 
-/** Whether the member needs a blob of this hash to load or to catch up. */
 export function isOnPath(state: OrchestratorState, { node, hash }: { node: NodeId; hash: string }): boolean {
   const path = state.catchingUp.get(node);
   return path !== undefined && blobsOfPath(path).some((ref) => ref.hash === hash);

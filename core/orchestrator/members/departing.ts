@@ -1,14 +1,9 @@
 /**
- * A miner that asks to leave in the middle of a round.
+ * A miner that asks to leave in the middle of a round. What its replica has learned since the last merge leaves with
+ * it. If that is more than what the others learned, the round ends early and the merge takes its payload.
  *
- * Between two merges each replica trains its own copy of the stage, so what it learned in the open round leaves with
- * it. If that is more than what the remaining replicas have learned, as with a stage's only replica, the round ends
- * with the open step: the merge takes the leaver's payload, and its successor continues from the merged parameters. Any
- * other leaver may go at once: its share of the round is lost, and `tasksLost` of the record `nodeLost` says how much.
- *
- * Asking is binding: a miner for which the round ends early is dismissed when that round is over, as soon as it has
- * opened what was drawn of it. Otherwise it could end every round early. It may rejoin like any newcomer; an honest one
- * has left by then (core/miner/leaving.ts).
+ * Asking is binding: such a miner is dismissed when the round is over, so that it cannot end every round early. An
+ * honest one has left by then, and may rejoin.
  */
 
 import { fault } from "../../fault.ts";

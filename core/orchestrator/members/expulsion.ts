@@ -1,10 +1,6 @@
 /**
- * Carries out the decisions of blame.ts: banned nodes leave the run, members with too many missed deadlines give up
- * their places.
- *
- * Owns what is removed with a banned node: its units in the open round and in kept reports, its payload in the current
- * merge, its place. Out of scope: scores of earlier rounds, which validators own; the next work report names the banned
- * nodes.
+ * Carries out the decisions of blame.ts: banned nodes leave the run with their units and payloads, suspended members
+ * lose their places. Scores of earlier rounds belong to the validators, which learn of a ban by the next work report.
  */
 
 import { fault } from "../../fault.ts";
@@ -31,7 +27,7 @@ export function expelConvicted(state: OrchestratorState, nowMs: number): Orchest
   return effects;
 }
 
-/** They stay members without a stage and get one again when the suspension is over or no other member is available. */
+/** They stay members, and get a stage again after the suspension or if no other member is available. */
 export function restWithholders(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (let node = state.resting.shift(); node !== undefined; node = state.resting.shift()) {

@@ -1,10 +1,7 @@
 /**
- * How long a member may take to load its stage: as long as it makes progress. A large stage over a slow link takes an
- * hour; a miner that reports no progress for `patience` is given up.
- *
- * A member's own reports are trusted only so far: each step forward extends the deadline by one patience and counts
- * once. There are three parts of 101 percentage values, so a dishonest member also runs out. A stage without another
- * replica waits at most one patience (rebalance.ts).
+ * How long a member may take to load its stage: as long as it reports progress, because a large stage over a slow link
+ * takes an hour. Each step forward counts once, and there are three parts of 101 percentages, so a dishonest member
+ * runs out as well.
  */
 
 import { present } from "../../assert.ts";
@@ -17,7 +14,6 @@ import type { Member, OrchestratorState } from "../state.ts";
 
 const patience = 2; // times mergePhaseMs, without progress
 
-/** The member has just been told what to load. */
 export function awaitLoading(state: OrchestratorState, { member, nowMs }: { member: Member; nowMs: number }): void {
   member.loadedTo = -1;
   member.loadUntilMs = member.loadLateMs = nowMs + patience * state.config.limits.mergePhaseMs;
@@ -38,10 +34,7 @@ export function onLoading(
   return [record({ type: "nodeLoading", node: member.node, stage, part, percent })];
 }
 
-/**
- * Whether this assignment's alarm rings for a member without progress, which must go; one with progress gets a new
- * alarm.
- */
+/** True if the member made no progress and must go; with progress it gets a new alarm. */
 export function onLoadingAlarm(
   state: OrchestratorState,
   { node, assignment, nowMs }: { node: NodeId; assignment: number; nowMs: number },

@@ -1,9 +1,6 @@
 /**
- * Notifications of members about their own conduct, so that their owners can see why they are not paid or have no
- * stage.
- *
- * Owns the notifications of one event: they are recorded with the conduct (blame.ts, audit/forfeits.ts) and sent at the
- * event's end to the members that remain. Invariant: none is left between events.
+ * Notifications of members about their own conduct, so that owners can see why they are not paid or have no stage. They
+ * are sent at the end of the event: none is left between events.
  */
 
 import type { NodeId } from "../../ids.ts";

@@ -1,19 +1,16 @@
 /**
- * How fast replicas work: the time of one unit, measured between a replica's results, never self-reported.
- *
- * Owns these estimates and each stage's sum of them, updated as members come, go and are measured: every newcomer needs
- * the sum, so it must not cost a look at every replica.
+ * How fast replicas work: the time of a forward, measured between a replica's results, never self-reported; and each
+ * stage's sum of speeds, kept up to date because every newcomer needs it.
  */
 
 import { present } from "../../assert.ts";
 import type { Member, OrchestratorState, StageRoster } from "../state.ts";
 
 const memory = 0.8; // share of the old value in a running mean
-const steadyMemory = 0.95; // the same where stability matters more than recency: a task's time varies by a third, this mean by 5 %
+const steadyMemory = 0.95; // a task's time varies by a third, this mean by 5 %
 const leastForwardMs = 1e-3; // below that all count as equally fast
 const mostForwardMs = 3_600_000; // above that all count as equally slow
 
-/** Books the time between this result and the member's previous work. */
 export function measure(
   state: OrchestratorState,
   member: Member,
@@ -67,15 +64,15 @@ export function noteOvertaken(
 const mostSlower = 4; // times the stage's median: the longest that any replica is waited for
 
 /**
- * The pace that others wait for. A member that sets its own pace could stretch every step by being slower each time,
- * and never late.
+ * The pace that others wait for. It is bounded, because a member could stretch every step by being slower each time and
+ * never late.
  */
 export function awaitedForwardMs(roster: StageRoster, member: Member): number {
   const own = forwardMsOf(roster, member);
   return roster.medianMs === null ? own : Math.min(own, mostSlower * roster.medianMs);
 }
 
-/** Computed between two steps. */
+/** Called between two steps. */
 export function noteMedians(roster: StageRoster): void {
   roster.medianMs = medianOf(roster.members.map(({ steadyMs }) => steadyMs));
   roster.medianTripMs = medianOf(roster.members.map(({ tripMs }) => tripMs));
@@ -92,8 +89,8 @@ const leastPatienceMs = 100; // below that the orchestrator's own machine is lat
 const mostPatienceMs = 1000;
 
 /**
- * The least time for a task before another replica gets it as well. In a run whose steps take a fraction of a second, a
- * constant second would let one silent replica hold up each step several times over.
+ * The least time for a task before another replica gets it too. Where steps take a fraction of a second, a constant
+ * second would let one silent replica hold up each step several times over.
  */
 export function shortestPatienceMs({ medianTripMs }: StageRoster): number {
   if (medianTripMs === null) return mostPatienceMs;
@@ -104,12 +101,10 @@ export function forwardMsOf(roster: StageRoster, member: Member): number {
   return Math.max(leastForwardMs, member.forwardMs ?? roster.forwardMs ?? 1);
 }
 
-/** The pace over many results, by which a stage's capacity is judged. */
+/** The pace over many results, for a stage's capacity. */
 export function steadyMsOf(roster: StageRoster, member: Member): number {
   return Math.max(leastForwardMs, member.steadyMs ?? roster.forwardMs ?? 1);
 }
-
-// ---------------------------------------------------------------------------------------------------------- the sum
 
 /** An active replica is added (1) or removed (-1). */
 export function countPace(roster: StageRoster, { member, by }: { member: Member; by: 1 | -1 }): void {
@@ -119,7 +114,7 @@ export function countPace(roster: StageRoster, { member, by }: { member: Member;
   if (roster.pace.measured === 0) roster.pace.forwardsPerMs = 0;
 }
 
-/** Recomputes the sum, so that rounding errors from additions and removals do not accumulate. */
+/** Recomputes the sum, so that rounding errors do not accumulate. */
 export function recountPace(roster: StageRoster): void {
   roster.pace.measured = 0;
   roster.pace.forwardsPerMs = 0;

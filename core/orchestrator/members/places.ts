@@ -1,13 +1,7 @@
 /**
- * The in-flight window: how many tasks a miner may hold at once, to keep its device busy while results and new tasks
- * are in flight.
- *
- * A task handed to a miner without any other takes its computing and two trips. The window is the ratio of that time to
- * the computing alone. More tasks would only wait at the miner, where gradients cannot overtake forwards, and be lost
- * with it. So a miner on a fast link holds few.
- *
- * The miner reports its computing time, within the time that the orchestrator measured. A false number gets it fewer
- * tasks in advance, or more up to the limit, and it is not waited for any longer.
+ * The in-flight window: how many tasks a miner may hold, so that its device stays busy while results and new tasks
+ * travel. More would wait at the miner, where gradients cannot overtake forwards, and be lost with it. The miner
+ * reports its computing time; a false number changes the window, within its limit, and no deadline.
  */
 
 import type { RunConfig } from "../../config/config.ts";
@@ -26,7 +20,7 @@ export function noteTrip(member: Member, { tookMs, computeMs }: { tookMs: number
   member.tripRatio = member.tripRatio === 0 ? ratio : memory * member.tripRatio + (1 - memory) * ratio;
 }
 
-/** Computed between two steps. All tasks must also fit what a session may have unacknowledged. */
+/** Called between two steps. All tasks must also fit what a session may have unacknowledged. */
 export function placesFor({ limits, deterministic }: RunConfig, { tripRatio }: Member): number {
   const most = Math.min(
     limits.leasesPerMiner,

@@ -1,16 +1,10 @@
 /**
- * Moves miners between stages at the end of a round, when a miner has no work in progress: its round has just been
- * merged.
+ * Moves miners between stages when a round has just been merged. First the floor: a stage with fewer than two replicas
+ * cannot check itself and is lost with the next miner. Then the pace: one miner per round goes to the stage with the
+ * least capacity. Paces are noisy and a moved miner loses its optimizer's moments, so the gap must be large, last for
+ * two rounds, and not be reversed by the move.
  *
- * First the floor: a stage with fewer than two replicas cannot check itself and is lost with the next miner, so it gets
- * one from a stage with more than two. Then the pace: one miner per round goes from the stage with the most capacity to
- * the one with the least. Paces are noisy, and a moved miner loses its optimizer's moments, so a move must be worth it:
- * the gap is large and existed a round earlier too; the slower stage gains at least half of what the miner brings;
- * neither the miner's own speed nor its new neighbours' reverses the gap; the moved miner and the two stages then stay
- * for a while. No stage is brought below two for pace.
- *
- * A stage that has lost every replica gets a miner at once, because the run stalls without it: the miner's part of the
- * open step is redone.
+ * A stage without replicas gets a miner at once, because the run stalls.
  */
 
 import { present } from "../../assert.ts";
@@ -38,9 +32,6 @@ export function rebalance(state: OrchestratorState): OrchestratorEffect[] {
   return raised.length > 0 ? raised : level(state);
 }
 
-// --------------------------------------------------------------------------------------------------------- the floor
-
-/** Gives every stage a second replica, as long as another stage has a third. */
 function raiseFloor(state: OrchestratorState): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const spec of state.stages) {
@@ -54,7 +45,7 @@ function raiseFloor(state: OrchestratorState): OrchestratorEffect[] {
   return effects;
 }
 
-/** From the stage with the most miners: preferably one that has not moved lately, otherwise the slowest. */
+/** From the stage with the most miners: one that has not moved lately, otherwise the slowest. */
 function spareReplica(state: OrchestratorState, to: StageIndex): Member | null {
   const donors = stageCapacities(state).map(({ stage, assigned }) => ({
     assigned,
@@ -73,8 +64,6 @@ function spareReplica(state: OrchestratorState, to: StageIndex): Member | null {
 
 const movable = (state: OrchestratorState, stage: StageIndex): Member[] =>
   replicasOf(state, stage).filter((member) => member.graceUntilMs === null);
-
-// ---------------------------------------------------------------------------------------------------------- the pace
 
 function level(state: OrchestratorState): OrchestratorEffect[] {
   const capacities = stageCapacities(state);
@@ -126,7 +115,6 @@ function bestMover(state: OrchestratorState, { from, to }: Ends): Member | null 
   return best?.member ?? null;
 }
 
-/** Its pace there is measured again. */
 function move(state: OrchestratorState, member: Member, to: StageIndex): OrchestratorEffect[] {
   const from = present(member.stage, "a mover has a stage");
   benchMember(state, member);
@@ -140,14 +128,11 @@ function move(state: OrchestratorState, member: Member, to: StageIndex): Orchest
   return [record({ type: "nodeMoved", node: member.node, from, to })];
 }
 
-// ------------------------------------------------------------------------------------------- a stage without replicas
-
-/** While the run stalls for a stage without miners, that stage gets one from the stage with the most. */
 export function coverStages(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   return state.phase === "training" ? coverDeserted(state, nowMs) : [];
 }
 
-/** Before the run begins, when gathering is late: the last miners may have joined stages that did not need them. */
+/** Also used before the run begins: late miners may have joined stages that did not need them. */
 export function coverDeserted(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const empty = state.rosters.findIndex((_, stage) => isDeserted(state, { stage: stageIndex(stage), nowMs }));
   if (empty === -1 || [...state.waiting].some((node) => isComing(state, { node, stage: empty }))) return [];
@@ -162,7 +147,6 @@ export function coverDeserted(state: OrchestratorState, nowMs: number): Orchestr
   return [...effects, ...move(state, mover, stageIndex(empty))];
 }
 
-/** No member has the stage, and none assigned to it will have it soon. */
 function isDeserted(state: OrchestratorState, { stage, nowMs }: { stage: StageIndex; nowMs: number }): boolean {
   const { assigned, members } = rosterOf(state, stage);
   if (assigned === 0 || members.length > 0) return assigned === 0;
@@ -172,15 +156,14 @@ function isDeserted(state: OrchestratorState, { stage, nowMs }: { stage: StageIn
   return true;
 }
 
-/** The member waits for any stage, and will get this one if no other needs it more. */
+/** The member waits for any stage, and gets this one if no other needs it more. */
 function isComing(state: OrchestratorState, { node, stage }: { node: NodeId; stage: number }): boolean {
   const member = state.members.get(node);
   return member?.stage === null && fits(member, stage) && !isResting(state, node);
 }
 
 /**
- * From the stage with the most connected miners that can hold `to`: one that is not working yet, otherwise the one with
- * the least work to redo.
+ * From the stage with the most connected miners: one not working yet, otherwise the one with the least work to redo.
  */
 function leastMissed(state: OrchestratorState, to: number): Member | null {
   const connected = state.rosters.map((): Member[] => []);

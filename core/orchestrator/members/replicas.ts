@@ -1,14 +1,7 @@
 /**
- * The active replicas of each stage: membership, free places, turns.
- *
- * Owns membership of rosters and the order in which replicas get work. Interleaved weighted round robin (SWARM, section
- * 4): the replica with the least expected busy time comes first, so one that is twice as fast gets twice the tasks. Out
- * of scope: measuring speed (pace.ts).
- *
- * Equal replicas get equal work over a few steps, though not in each. One slow task costs a replica some of that step's
- * tasks and the next step is even again: a pace forgets it within about five results, and each step brings some
- * (levelReplicas). When every place is taken, waiting items go to the first free replica: no free replica waits for
- * another's turn.
+ * The active replicas of each stage, and the order in which they get work: interleaved weighted round robin (SWARM,
+ * section 4). The replica with the least expected busy time comes first, so one that is twice as fast gets twice the
+ * tasks.
  */
 
 import { assert, present } from "../../assert.ts";
@@ -29,7 +22,7 @@ export function replicasOf(state: OrchestratorState, stage: StageIndex): readonl
   return rosterOf(state, stage).members;
 }
 
-/** The member, if it is an active and connected replica of the stage. */
+/** Null unless the member is an active and connected replica of the stage. */
 export function presentReplica(
   state: OrchestratorState,
   options: { node: NodeId | null; stage: StageIndex },
@@ -54,7 +47,7 @@ export function activate(state: OrchestratorState, member: Member): void {
   markReady(state, member);
 }
 
-/** Removes an active replica; the caller first reassigns its queued and leased work. */
+/** The caller first reassigns the replica's queued and leased work. */
 export function deactivate(state: OrchestratorState, member: Member, status: MemberStatus): void {
   if (member.status === "active") {
     const roster = rosterOf(state, present(member.stage, "an active member has a stage"));
@@ -75,18 +68,13 @@ export function setStage(state: OrchestratorState, member: Member, stage: StageI
   member.stage = stage;
 }
 
-/**
- * Marks the member as needing an `assign`; a disconnected one may have lost its session and is reconsidered on its
- * return.
- */
+/** A disconnected member may have lost its session and is reconsidered on its return. */
 export function awaitAssign(state: OrchestratorState, member: Member): void {
   if (member.role !== "miner" || member.status !== "waiting" || member.graceUntilMs !== null) return;
   state.waiting.add(member.node);
 }
 
-// ---------------------------------------------------------------------------------------------------- disconnects
-
-/** The link broke: no new work until it is restored. */
+/** No new work until the link is restored. */
 export function setAway(state: OrchestratorState, member: Member, graceUntilMs: number): void {
   if (member.status === "active" && member.graceUntilMs === null) {
     const roster = rosterOf(state, present(member.stage, "an active member has a stage"));
@@ -109,8 +97,6 @@ export function setBack(state: OrchestratorState, member: Member): void {
   markReady(state, member);
 }
 
-// -------------------------------------------------------------------------------------------------- free places
-
 const inTurn: Before<ReadyPlace> = (a, b) =>
   a.busyMs < b.busyMs || (a.busyMs === b.busyMs && a.member.assignment < b.member.assignment);
 
@@ -118,7 +104,6 @@ export function hasFreePlace({ status, graceUntilMs, leases, places }: Member): 
   return status === "active" && graceUntilMs === null && leases.size < places;
 }
 
-/** Gives the member its place in the order, if it can take work. */
 export function markReady(state: OrchestratorState, member: Member): void {
   if (!hasFreePlace(member)) return;
   const roster = rosterOf(state, present(member.stage, "an active member has a stage"));
@@ -134,10 +119,9 @@ const mostAhead = forwardsOf("forward") + forwardsOf("backward"); // one microba
 const handicap = 0.9; // forwards of the fastest replica: less than one, so each gets a task before any gets a second
 
 /**
- * Replicas start a step almost level, so each gets a task before any gets a second: a replica without tasks could not
- * be audited, and its pace would never be known. Those that are ahead come a little later; otherwise an indivisible
- * rest would go to the same replica in every step, four microbatches among three always as 2, 1, 1. That replica would
- * even look faster: a task that waits behind another does not wait for the link, so its time is shorter.
+ * All start a step almost level, so each gets a task before any gets a second: one without tasks could not be audited
+ * or measured. Those ahead come later: otherwise four microbatches among three would always go as 2, 1, 1, and the
+ * first would look faster, because a task that waits behind another does not wait for the link.
  */
 export function levelReplicas(state: OrchestratorState): void {
   for (const roster of state.rosters) {
@@ -168,7 +152,6 @@ function dropStale(roster: StageRoster): void {
 
 const isValid = ({ busyMs, member }: ReadyPlace): boolean => member.isReady && member.busyMs === busyMs;
 
-/** The replica whose turn it is, without taking the turn. */
 export function firstReady(roster: StageRoster): Member | null {
   for (let first = roster.ready[0]; first !== undefined; first = roster.ready[0]) {
     if (isValid(first)) return first.member;
@@ -200,7 +183,6 @@ export function idleReplica(roster: StageRoster, mayAsk: (node: NodeId) => boole
   return best;
 }
 
-/** Takes the turn of the fastest idle replica for an item that the step waits for. */
 export function takeIdle(roster: StageRoster): Member | null {
   const member = idleReplica(roster);
   if (member !== null) member.isReady = false; // its place in the heap is stale now

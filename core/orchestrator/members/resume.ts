@@ -1,12 +1,7 @@
 /**
- * A node that returns with a new session and reports what it still holds: matching state is kept, and messages lost in
- * transit are sent again. So neither a restart of the orchestrator nor a lost session costs a gradient.
- *
- * Kept: an active replica of the same assignment that has applied every step header but possibly the last. Its leases
- * end (the task or its result may have been lost), credited tasks that are not in its log wait again, and every
- * unanswered request is repeated; a miner answers a repeated request as it did the first. A node that returns too often
- * in one step (returns.ts) gains no time by it, its work is reassigned, and credited work that it no longer has counts
- * as a missed deadline.
+ * A node that returns with a new session and reports what it still holds. An active replica that has applied every step
+ * header but possibly the last is kept: messages lost in transit are sent again, unanswered requests are repeated, and
+ * no gradient is lost. Returning too often (returns.ts) gains no time.
  */
 
 import { present } from "../../assert.ts";
@@ -30,7 +25,7 @@ export function mayResume(
   { member, holding }: { member: Member; holding: Holding | null },
 ): boolean {
   if (holding === null || member.status !== "active" || member.assignment !== holding.assignment) return false;
-  if (holding.round === state.round + 1) { // it took the outer step; its message may have been lost, or others are behind
+  if (holding.round === state.round + 1) { // it took the outer step; its message was lost, or others are behind
     const phase = mergeOf(state, member)?.phase;
     return phase === "applying" || phase === "agreed";
   }

@@ -1,10 +1,6 @@
 /**
- * Membership: joining, assignment to a stage, silence, loss, leaving.
- *
- * A newcomer goes to a stage that lacks replicas, otherwise to the one that limits the run (to its previous one if that
- * is as short of miners), loads the newest round's parameters and catches up with the merges since (catching_up.ts). A
- * silent node keeps its work for `disconnectGraceMs`; after that it is lost and its work is reassigned. Out of scope:
- * how long loading may take (loading.ts), returning with kept work (resume.ts).
+ * Membership: joining, assignment to a stage, silence, loss, leaving. A newcomer loads the newest round's parameters
+ * and catches up (catching_up.ts). A silent node keeps its work for `disconnectGraceMs`.
  */
 
 import { present } from "../../assert.ts";
@@ -81,7 +77,7 @@ function admitValidator(state: OrchestratorState, node: NodeId): void {
   placeValidator(state, node);
 }
 
-/** Null if the node has a place or can get one. Otherwise not final: a refused node tries again. */
+/** Null if the node has a place or can get one. Not final: a refused node tries again. */
 function roomFault(
   state: OrchestratorState,
   { node, role }: { node: NodeId; role: Role },
@@ -116,7 +112,6 @@ function chooseStage(state: OrchestratorState, member: Member): StageIndex | nul
   return fewest < wanted ? first.stage : shortest.stage;
 }
 
-/** Sends every waiting miner to a stage, with the newest parameters that can be fetched. */
 export function assignWaiting(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (state.waiting.size === 0 || state.sources.round !== state.round) return [];
   if (state.phase === "merging" || state.phase === "closing") return []; // the parameters are about to change
@@ -151,7 +146,6 @@ const isShort = (state: OrchestratorState): boolean => state.rosters.some((roste
 
 const mostPeers = 8;
 
-/** Replicas that hold the stage and can be asked for it, the least busy first. */
 function peersOf(state: OrchestratorState, stage: StageIndex): Peer[] {
   const peers: Peer[] = [];
   for (const member of replicasOf(state, stage)) {
@@ -184,8 +178,6 @@ export function beginWhenGathered(state: OrchestratorState, nowMs: number): Orch
   });
   return [started];
 }
-
-// ------------------------------------------------------------------------------------------------- silence and loss
 
 export function onDisconnected(
   state: OrchestratorState,
@@ -221,7 +213,7 @@ export function isLost(state: OrchestratorState, { node, nowMs }: { node: NodeId
   return false;
 }
 
-/** Dismisses a member with a reason; its committed work stays counted. */
+/** The member's committed work stays counted. */
 export function onDismissed(
   state: OrchestratorState,
   options: { node: NodeId; fault: Fault; reason?: string; nowMs: number },
@@ -234,7 +226,7 @@ export function onDismissed(
   ];
 }
 
-/** The member announces that it leaves; its pending merge answers count as missed deadlines. */
+/** Pending merge answers count as missed deadlines. */
 export function onLeaving(
   state: OrchestratorState,
   { member: { node }, reason, nowMs }: { member: Member; reason: string; nowMs: number },
@@ -244,7 +236,6 @@ export function onLeaving(
   return loseNode(state, { node, reason, nowMs });
 }
 
-/** Forgets a node and reassigns everything it held. */
 export function loseNode(
   state: OrchestratorState,
   options: { node: NodeId; reason: string; nowMs: number; expelled?: true },

@@ -1,7 +1,5 @@
 /**
- * A member stops being an active replica: benched (it loads parameters again) or forgotten (it is gone).
- *
- * Only membership: the caller reassigns its part of the open step, of a merge or of an upload.
+ * A member stops being an active replica: benched, to load parameters again, or gone. The caller reassigns its work.
  */
 
 import { dropAwaitedOf } from "../audit/shown_states.ts";
@@ -9,7 +7,6 @@ import { awaitAssign, deactivate, rosterOf, setStage } from "./replicas.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { rewire } from "../step/wiring.ts";
 
-/** The member's parameters are not the run's: the next sources bring it back. */
 export function benchMember(state: OrchestratorState, member: Member): void {
   const { stage } = member;
   deactivate(state, member, "waiting");

@@ -1,32 +1,28 @@
-/**
- * The record of a hotkey's conduct, which outlives its membership, as data. Owns the shape; the rules are in blame.ts.
- */
+/** A hotkey's record, which outlives its membership, as data; the rules are in blame.ts. */
 
 import type { ToldDuty } from "../../protocol/notice.ts";
 
-/** Deadlines that a member must meet; `tasks` are expired leases. */
+/** `tasks`: expired leases. */
 export type Duty = "tasks" | ToldDuty;
 export type MergeDuty = Exclude<ToldDuty, "confirming">;
 
-/** A hotkey's record, which outlives its membership: blame.ts. */
 export interface Standing {
   strikes: number; // proven faults, until none was added for some rounds
-  struckRound: number | null; // the last one's
+  struckRound: number | null; // of the last strike
   readonly withheld: Record<"tasks" | "confirming", number>; // recently; for tasks, in a row
   lapses: number; // rounds with a missed merge deadline, less what later rounds made up for
   lapsedRound: number | null; // the last of these
-  absentRound: number | null; // round in which it was last disconnected with a pending answer, or took gradients away
+  absentRound: number | null; // last disconnected with a pending answer, or took gradients away
   refused: number; // messages of this round
   late: number; // of these, late results
   round: number; // of the newest entry
   restUntilRound: number; // suspended, without a stage until then
   vainRound: number | null; // of its last contradiction that changed nothing
-  suspectedRound: number | null; // round of its last unusual but unproven behaviour
+  suspectedRound: number | null; // of its last unusual but unproven behaviour
 }
 
-/** Messages of a round. */
 export interface Talk {
   asked: number; // messages that the requests of this round may need
   heard: number; // messages from it
-  joins: number; // of these; each is answered by a longer message, so they have a bound of their own
+  joins: number; // of these; each is answered by a longer message
 }

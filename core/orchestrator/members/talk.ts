@@ -1,12 +1,7 @@
 /**
- * The message budget: how much a node may send relative to what it was asked, so that messages without effect cannot
- * fill the journal.
- *
- * Many messages are legitimately ignored: an answer that crosses a cancellation, a late progress report. An honest node
- * sends about one message per request, whatever becomes of it; an assignment may be followed by a report for each
- * percent of loading. Beyond twice that and `freeMessages`, a round's messages are refused unread; blame.ts counts
- * refusals and ends the membership of a node that persists. Joins are answered by a welcome and an assignment, which
- * would allow ever more of them: they have a bound of their own, and one too many ends the session.
+ * The message budget, so that messages without effect cannot fill the journal. An honest node sends about one message
+ * per request; beyond twice that and `freeMessages`, a round's messages are refused unread. Joins are answered by
+ * requests, which would allow ever more of them, so they have their own bound.
  */
 
 import { type Fault, fault } from "../../fault.ts";
@@ -27,7 +22,6 @@ function talkOf(state: OrchestratorState, node: NodeId): Talk {
   return talk;
 }
 
-/** Counts a message of the node; returns a fault if it exceeds the budget. */
 export function noteHeard(state: OrchestratorState, { node, nowMs }: { node: NodeId; nowMs: number }): Fault | null {
   if (state.members.has(node)) state.hearing.lastMs = nowMs;
   const talk = talkOf(state, node);
@@ -40,7 +34,7 @@ export function noteHeard(state: OrchestratorState, { node, nowMs }: { node: Nod
   );
 }
 
-/** Counts a join; returns a fault if it is one too many, after which the node may rejoin in the next round. */
+/** Returns a fault if the join is one too many; the node may rejoin in the next round. */
 export function noteJoined(state: OrchestratorState, node: NodeId): Fault | null {
   const talk = talkOf(state, node);
   talk.joins += 1;

@@ -1,9 +1,6 @@
 /**
- * Stages that a miner's device cannot hold, by its own report: it gets another stage, and is dismissed when none is
- * left.
- *
- * Nobody is blamed and nothing is restored, because the stage itself is intact. A miner's claim lasts as long as its
- * membership, so a node with a new adapter only has to rejoin.
+ * Stages that a miner's device cannot hold, by its own report. It gets another stage, and is dismissed when none is
+ * left. A claim lasts as long as the membership, so a node with a new adapter only has to rejoin.
  */
 
 import { fault } from "../../fault.ts";
@@ -16,7 +13,6 @@ import type { Member, OrchestratorState } from "../state.ts";
 
 export const fits = (member: Member, stage: number): boolean => !member.unfitStages.some((unfit) => unfit === stage);
 
-/** `stage`: the assigned stage. */
 export function onTooLarge(
   state: OrchestratorState,
   { member, stage, message }: { member: Member; stage: StageIndex; message: LoadFailed },

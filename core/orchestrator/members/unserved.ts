@@ -1,8 +1,4 @@
-/**
- * Stages without a connected miner, not even a loading one: the run waits for them.
- *
- * Owns: the record of their list, whenever it changes. Out of scope: the remedy (rebalance.ts, roster.ts).
- */
+/** Stages without a connected miner, not even a loading one: the run waits for them. */
 
 import type { StageIndex } from "../../ids.ts";
 import { type OrchestratorEffect, record } from "../event.ts";

@@ -1,9 +1,8 @@
 /**
- * Parameters that a stage adopted unchecked because the store had lost what the orchestrator needed to check them.
+ * Parameters that a stage adopted unchecked because the store had lost the orchestrator's inputs.
  *
- * The orchestrator checks them when they are uploaded, before any other node loads them. Non-finite values are useless,
- * whatever their origin: the round is repeated (losses/lost_rounds.ts). Nobody is blamed, because an honest replica
- * computes such parameters from slices that others have spoiled. Finite ones are accepted, as usual.
+ * They are checked when they are uploaded, before any other node loads them. If they are not finite, the round is
+ * repeated. Nobody is blamed, because an honest replica computes such parameters from slices that others spoiled.
  */
 
 import { present } from "../../assert.ts";
@@ -26,7 +25,7 @@ export function onUploadChecked(
 ): OrchestratorEffect[] {
   const upload = state.upload?.round === round ? state.upload.stages[stage] : undefined;
   if (upload === undefined || !upload.isBelieved || upload.stored || upload.asked !== node) return [];
-  if (isFinite === null) { // reported as uploaded but missing: another holder is asked
+  if (isFinite === null) { // reported as uploaded but missing
     upload.holders = upload.holders.filter((holder) => holder !== node);
     upload.asked = null;
     return [];

@@ -1,8 +1,7 @@
 /**
- * The orchestrator repeats a merge's outer step itself once its starting point has been found.
+ * Repeats a merge's outer step once its starting point is available again.
  *
- * If the stage's own parameters are gone, the slices are a difference from something that nobody has: the stage
- * continues with the replacement.
+ * Without the stage's own parameters the slices are a difference from something nobody has: the replacement continues.
  */
 
 import type { StageIndex } from "../../ids.ts";
@@ -21,7 +20,6 @@ export function mergeOfHub(
   return merge?.phase === "applying" && merge.isHubAsked && merge.refereed === null ? merge : null;
 }
 
-/** The stage's start, or a replacement for it, is available again. */
 export function hubMergesAgain(
   state: OrchestratorState,
   { round, stage, isReplaced }: { round: number; stage: StageIndex; isReplaced: boolean },

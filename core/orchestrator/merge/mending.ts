@@ -1,12 +1,10 @@
 /**
- * Blob repair: blobs that a merge needs and the store has lost (a disk, an operator, bit rot) are detected, uploaded
- * again by their makers, or left out.
+ * Repair of blobs that a merge needs and the store has lost.
  *
- * Owns the handling of a reducer or replica that could not read a blob. Its claim is verified: the shell checks all
- * blobs that the phase needs. If nothing is lost, it is asked once more, then leaves the merge. A lost payload is
- * uploaded again by its contributor; if that fails, the orchestrator alone reduces the slice without it, so that no
- * late answer over other payloads can count. A lost result is reduced again. Invariant: no honest member is banned or
- * benched for what the store lost while anyone has it.
+ * If a reducer or replica misses a blob and the shell finds nothing lost, it is asked once more, then leaves the merge.
+ * A lost payload is uploaded again by its contributor; if that fails, the orchestrator alone reduces the slice without
+ * it, so that no late answer over other payloads counts. A lost result is reduced again. Invariant: no honest member is
+ * banned or benched for what the store lost while anyone has it.
  */
 
 import { present } from "../../assert.ts";
@@ -24,15 +22,14 @@ import { dropParticipants } from "./participants.ts";
 import { reduceEffects, type ReduceRequest } from "./reducers.ts";
 import type { OrchestratorState } from "../state.ts";
 
-const mostReopened = 4; // times that results are lost; after that the store is considered broken
-const mostShown = 4; // times a contributor is asked; needing more means a broken store or a contributor that stores nothing
+const mostReopened = 4; // then the store counts as broken
+const mostShown = 4; // then the store or the contributor counts as broken
 
 interface Mend {
   readonly merge: StageMerge;
   readonly nowMs: number;
 }
 
-/** Looks for lost blobs when a member missed one, and asks that member again once they are restored. */
 export function mendMerges(state: OrchestratorState): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const merge of state.merge?.stages ?? []) {
@@ -44,20 +41,16 @@ export function mendMerges(state: OrchestratorState): OrchestratorEffect[] {
   return effects;
 }
 
-/**
- * A replica that read its slices before they were lost has what the others need: first wait for its answer or its
- * deadline.
- */
+/** Waits for replicas that may have read their slices before the loss: they have what the others need. */
 const mayStillApply = (merge: StageMerge): boolean =>
   merge.phase === "applying" && [...merge.owing.keys()].some((node) => !merge.doubters.has(node));
 
-/** Starts the check; also repeats it after a restart. */
+/** Also repeats the check after a restart. */
 export function lookEffect(state: OrchestratorState, merge: StageMerge): OrchestratorEffect {
   const { stage, phase } = merge;
   return { type: "checkBlobs", round: state.round, stage, phase, refs: neededBlobs(merge) };
 }
 
-/** The blobs that this phase's work reads. */
 function neededBlobs(merge: StageMerge): BlobRef[] {
   if (merge.phase === "applying") return merge.slices.flatMap(({ accepted }) => accepted ?? []);
   if (merge.phase !== "reducing") return [];
@@ -87,17 +80,14 @@ export function onBlobsChecked(
   merge.mend = null;
   const lost = new Set(options.lost.map((ref) => ref.hash));
   if (lost.size === 0) return doubtDoubters(state, { merge, nowMs });
-  merge.deadlineMs = Math.max(merge.deadlineMs, nowMs + state.config.limits.mergePhaseMs); // our loss must not make anyone late
+  merge.deadlineMs = Math.max(merge.deadlineMs, nowMs + state.config.limits.mergePhaseMs); // our loss makes nobody late
   const text =
     `Stage ${merge.stage} cannot be merged in round ${round}: ${lost.size} of its blobs are gone from the store or damaged; asking their makers`;
   const seen = record({ type: "warning", text });
   return [seen, ...(phase === "applying" ? reopen : askToShow)(state, { merge, lost, nowMs })];
 }
 
-/**
- * The store has everything: missed blobs may have been restored meanwhile; a second failure is the member's own
- * problem.
- */
+/** Missed blobs may have been restored meanwhile; a second failure is the member's own. */
 function doubtDoubters(state: OrchestratorState, { merge, nowMs }: Mend): OrchestratorEffect[] {
   const own = [...merge.doubters].filter((node): node is NodeId => node !== "hub" && merge.doubted.has(node));
   for (const node of own) {
@@ -117,7 +107,7 @@ function askDoubters(state: OrchestratorState, merge: StageMerge): OrchestratorE
   return doubters.flatMap((reducer) => openRequests(state, { merge, reducer }));
 }
 
-/** Repeats requests of this phase that a replica or the orchestrator has not answered. */
+/** Repeats the requests of this phase that `reducer` has not answered. */
 export function openRequests(
   state: OrchestratorState,
   { merge, reducer }: { merge: StageMerge; reducer: Reducer },
@@ -141,7 +131,6 @@ function isPayloadOwed(merge: StageMerge, node: NodeId): boolean {
   return merge.phase === "committing" ? !merge.payloads.has(node) : merge.showing.has(node);
 }
 
-/** Reducing: contributors upload lost payloads again; those that nobody can supply are left out. */
 function askToShow(
   state: OrchestratorState,
   { merge, lost, nowMs }: Mend & { lost: ReadonlySet<string> },
@@ -190,15 +179,11 @@ function leftOutText(
 
 const timesShown = (merge: StageMerge, node: NodeId): number => merge.shown.get(node) ?? 0;
 
-/**
- * Whether a contributor can still supply its payload. Once it has applied the merge, its contribution is gone; one that
- * missed a deadline does not hold up the others again.
- */
+/** Not once it has applied the merge (its contribution is gone) or missed a deadline. */
 const mayShow = (merge: StageMerge, node: NodeId): boolean =>
   merge.participants.has(node) && !merge.applied.has(node) && !merge.slow.has(node) &&
   timesShown(merge, node) < mostShown;
 
-/** The orchestrator alone reduces these slices. */
 function leaveToHub(
   state: OrchestratorState,
   { merge, slices }: { merge: StageMerge; slices: readonly number[] },
@@ -212,10 +197,7 @@ function leaveToHub(
   return reduceEffects(state, { merge, requests: slices.map((index) => ({ index, reducer: "hub" })) });
 }
 
-/**
- * Applying: the lost slices are reduced again. If a replica has already applied them, the others load its result, because the
- * new slices might differ.
- */
+/** If a replica has applied the lost slices, the others load its result: new slices might differ. */
 function reopen(
   state: OrchestratorState,
   { merge, lost, nowMs }: Mend & { lost: ReadonlySet<string> },

@@ -1,7 +1,4 @@
-/**
- * Answers from replicas and from the orchestrator during a merge, checked and booked. Out of scope: the consequences
- * (merging.ts).
- */
+/** Checks and books the answers during a merge. The consequences: merging.ts. */
 
 import { present } from "../../assert.ts";
 import { type Fault, fault } from "../../fault.ts";
@@ -24,7 +21,7 @@ import { dropParticipants } from "./participants.ts";
 import { onParametersFailed } from "./uploads.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 
-/** The merge of the sender's stage, if it takes part in it. */
+/** Null: the sender takes no part in it. */
 export function mergeOf(
   state: OrchestratorState,
   { member, round }: { member: Member; round: number },
@@ -47,7 +44,7 @@ export function onPayloadCommitted(
   const merge = mergeOf(state, { member, round: message.round });
   if (merge?.phase === "reducing" && merge.showing.delete(member.node)) {
     settle(merge, member.node);
-    return []; // reading it will tell whether it is the same
+    return []; // its check will tell whether it is the same
   }
   if (merge === null || merge.phase !== "committing" || !merge.weights.has(member.node)) {
     return reject(member.node, fault("wrongPhase", `Cannot accept a payload of round ${message.round} now`));
@@ -90,7 +87,7 @@ export function onSliceReduced(
   }
   if (slice.results.has(member.node) || message.edition !== merge.edition) return [];
   const bounds = payloadCodecOf(state.config).resultBytes(valuesOfSlice(merge, message.slice));
-  if (!isWithin(bounds, message.result.bytes)) { // with the right hash it could win the vote, and then nobody could fetch it
+  if (!isWithin(bounds, message.result.bytes)) { // with the right hash it could win, and nobody could fetch it
     const detail = `Slice ${message.slice} must have ${boundsText(bounds)} bytes, and has ${message.result.bytes}`;
     return [
       ...reject(member.node, fault("badBlob", detail)),
@@ -160,16 +157,15 @@ export function onMergeRefereed(
 ): OrchestratorEffect[] {
   const merge = state.merge?.stages[options.stage];
   if (merge === undefined || options.round !== state.round || merge.phase !== "applying") return [];
-  if (!merge.isHubAsked) return []; // replicas decide, because the store had lost the orchestrator's inputs
+  if (!merge.isHubAsked) return []; // its inputs were lost: replicas decide
   const { slices } = merge;
   const isOfThese = slices.length === options.slices.length &&
     slices.every(({ accepted }, index) => accepted?.hash === options.slices[index]?.hash);
-  if (!isOfThese) return []; // they were reduced again meanwhile
+  if (!isOfThese) return []; // reduced again meanwhile
   merge.refereed = options.merged;
   return [];
 }
 
-/** Handles a payload missed by the orchestrator as one missed by a replica. */
 export function onSliceUnavailable(
   state: OrchestratorState,
   { round, stage }: { round: number; stage: StageIndex },
@@ -179,10 +175,7 @@ export function onSliceUnavailable(
   return [];
 }
 
-/**
- * A replica that cannot do its part leaves the merge and loses half of its pay; the others continue. If it misses a
- * blob, the store may be to blame.
- */
+/** A replica that fails leaves the merge and loses half of its pay, unless the store may have lost a blob. */
 export function onMergeFailed(
   state: OrchestratorState,
   { member, message, nowMs }: Answer<MergeFailed>,
@@ -198,7 +191,7 @@ export function onMergeFailed(
     return [seen];
   }
   if (code === "badBlob" && (merge.phase === "reducing" || merge.phase === "applying")) {
-    if (merge.owing.has(node)) merge.doubters.add(node); // otherwise the request came from another phase
+    if (merge.owing.has(node)) merge.doubters.add(node); // otherwise it was asked in another phase
     return [seen];
   }
   merge.failures.set(node, failureText(message.fault));
@@ -211,7 +204,6 @@ export function onMergeFailed(
   ];
 }
 
-/** It does not do its part in the merge. */
 function noteFailure(
   state: OrchestratorState,
   { node, duty, isUpload }: { node: NodeId; duty: MergePhase; isUpload: boolean },
@@ -221,7 +213,6 @@ function noteFailure(
   else noteWithheld(state, { node, duty });
 }
 
-/** Blames an answer that no honest program gives. */
 function leaveOut(
   state: OrchestratorState,
   { node, detail }: { node: NodeId; detail: string },
@@ -230,7 +221,6 @@ function leaveOut(
   return blame(state, { node, fault: fault("badBlob", detail) });
 }
 
-/** Payloads are checked before they are reduced, so none can make a reducer fail. */
 function falseReport({ round, fault: { code, detail } }: MergeFailed): Fault {
   return fault(
     code,
@@ -238,7 +228,7 @@ function falseReport({ round, fault: { code, detail } }: MergeFailed): Fault {
   );
 }
 
-/** A member that claims such a name would gain access to it. */
+/** Claiming such a name would grant access to it. */
 const claimsOthers = (what: string): Fault =>
   fault("badBlob", `Cannot accept ${what}: its blobs are another stage's parameters`);
 

@@ -1,12 +1,7 @@
 /**
- * When a phase of a merge stops waiting. It ends at once when all have answered, after a grace period when a quorum
- * has, or all but one of three or more (so that one cannot stretch every phase), and in any case at its deadline.
- *
- * If none of a stage's replicas has answered by then, all get as long again, up to three times.
- *
- * A late replica loses as little as the phase allows. Committing: its payload is left out, but it stays a replica.
- * Reducing: its open slices are reassigned. Applying: it leaves the active replicas and loads the agreed parameters. No
- * member is disconnected for being slow.
+ * When a phase of a merge stops waiting: at once when all have answered, after a grace period when a quorum has, or all
+ * but one of three or more (so that one cannot stretch every phase), and in any case at its deadline, which is extended
+ * while none of a stage's replicas has answered. A late replica loses as little as the phase allows.
  */
 
 import type { NodeId } from "../../ids.ts";
@@ -19,7 +14,6 @@ import { replaceReducer } from "./reducers.ts";
 import { largestOf } from "../step/scale_book.ts";
 import type { OrchestratorState } from "../state.ts";
 
-/** Once a quorum has answered, the phase waits only for the grace period. */
 export function noteQuorum(
   state: OrchestratorState,
   { merge, nowMs }: { merge: StageMerge; nowMs: number },
@@ -30,32 +24,24 @@ export function noteQuorum(
   merge.deadlineMs = Math.min(merge.deadlineMs, nowMs + mergeGraceMs);
 }
 
-/**
- * Not if a replica is asked again for what the orchestrator's store has lost, nor if the others did less than half of
- * the work.
- */
+/** Not while a lost blob is uploaded again, nor if the others did less than half of the work. */
 function isAllButOne({ phase, participants, owing, showing, committedWeight, wholeWeight }: StageMerge): boolean {
   if (participants.size < 3 || owing.size !== 1 || showing.size > 0) return false;
   return phase !== "committing" || 2 * committedWeight > wholeWeight;
 }
 
-/** Share answered: of the round's work while committing, of the slices while reducing, then of the replicas. */
 function answeredShare(merge: StageMerge): number {
   if (merge.phase === "reducing") return 1 - merge.openSlices / Math.max(1, merge.slices.length);
   if (merge.phase === "committing") return merge.wholeWeight === 0 ? 1 : merge.committedWeight / merge.wholeWeight;
   return merge.applied.size / Math.max(1, merge.participants.size);
 }
 
-/**
- * When this phase's answers are due; null while no needed answer is pending (the orchestrator itself is working, or
- * waits).
- */
+/** Null: no needed answer is pending (the orchestrator itself is working, or waits). */
 export function answersDueMs(merge: StageMerge): number | null {
   const isNeeded = merge.phase === "applying" ? merge.owing.size > 0 : merge.owing.size > 0 && !isReduced(merge);
   return isNeeded ? merge.deadlineMs : null;
 }
 
-/** Ends the waiting of every stage whose deadline has passed. */
 export function endLateAnswers(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const merge of state.merge?.stages ?? []) {
@@ -74,14 +60,13 @@ export function endLateAnswers(state: OrchestratorState, nowMs: number): Orchest
   return effects;
 }
 
-const mostPhases = 4; // that a stage waits for, as long as none of its replicas has answered
-// Times what another stage took, so that the owner of a whole stage cannot delay every merge by more.
+const mostPhases = 4; // phase limits, while none of the stage's replicas has answered
+// Times another stage's duration, so that the owner of a whole stage cannot delay merges by more.
 const mostBeside = 4;
 
 /**
- * Until when a stage waits if none of its replicas has answered: then the limit is too short for their links, and
- * continuing without all of them would lose the round and each one after it. Not if one of them made others wait
- * before, or is disconnected. Null: no longer.
+ * If none has answered, the limit is too short for their links: continuing would lose this round and each after it.
+ * Null: no extension, as for unreliable or disconnected replicas.
  */
 function longerDueMs(state: OrchestratorState, { merge, nowMs }: { merge: StageMerge; nowMs: number }): number | null {
   const { phase, owing, payloads, checking, applied, phaseStartedMs } = merge;
@@ -96,7 +81,7 @@ function longerDueMs(state: OrchestratorState, { merge, nowMs }: { merge: StageM
   return dueMs > nowMs ? dueMs : null;
 }
 
-/** How long another stage has taken for the phase, or has been in it until now; Infinity: none has reached it. */
+/** Infinity: no other stage has reached the phase. */
 function slowestBeside(
   state: OrchestratorState,
   { merge, phase, nowMs }: { merge: StageMerge; phase: "committing" | "applying"; nowMs: number },
@@ -157,7 +142,7 @@ function goOnWithout(
   }
 }
 
-/** A payload or a reduced slice may be late because the orchestrator's side refuses uploads. */
+/** The orchestrator's side may refuse uploads. */
 function noteLate(state: OrchestratorState, { node, phase }: { node: NodeId; phase: MergePhase }): void {
   if (phase === "agreed") return;
   if (state.members.get(node)?.graceUntilMs !== null) noteAbsence(state, { node, duty: phase });

@@ -1,4 +1,4 @@
-/** Moves a stage's merge from one phase to the next: pending answers are void, the deadline restarts. */
+/** Enters the next phase of a stage's merge: pending answers are void, the deadline restarts. */
 
 import { type OrchestratorEffect, record } from "../event.ts";
 import type { MergePhase, StageMerge } from "./merge_state.ts";

@@ -1,5 +1,5 @@
 /**
- * A merge in progress and the upload that follows it. Plain data, plus the comparison of two replicas' results.
+ * A merge in progress and the upload that follows it. Plain data.
  *
  * Invariants: a participant is an active replica of its stage; `owing` counts exactly the pending answers of
  * participants in the current phase; `openSlices` counts the slices without an accepted result.
@@ -14,9 +14,9 @@ export type Reducer = NodeId | "hub";
 
 export interface SliceWork {
   readonly asked: Reducer[];
-  readonly told: Set<NodeId>; // all ever asked: a replaced reducer may still be reading
+  readonly told: Set<NodeId>; // all ever asked: a replaced one may still read
   readonly results: Map<Reducer, BlobRef>;
-  readonly without: Set<NodeId>; // contributors whose payload for it is permanently lost
+  readonly without: Set<NodeId>; // contributors whose payload for it is lost
   accepted: BlobRef | null;
 }
 
@@ -26,8 +26,8 @@ export interface MergedStage {
 }
 
 /**
- * The unit of voting: the whole result. With the right parameters but a different momentum the next outer step diverges, and a
- * right hash with a wrong size cannot be fetched.
+ * The unit of voting is the whole result: another momentum makes the next outer step diverge, and a right hash with a
+ * wrong size cannot be fetched.
  */
 export function voteOf({ parameters, momentum }: MergedStage): string {
   const [first, second] = [parameters, momentum].map((ref) => ref === null ? "none" : `${ref.hash}/${ref.bytes}`);
@@ -38,23 +38,23 @@ export function isSameStage(a: MergedStage, b: MergedStage): boolean {
   return voteOf(a) === voteOf(b);
 }
 
-/** A contributor's committed payload, one blob per slice, in layout order. */
+/** One blob per slice, in layout order. */
 export interface Payload {
   readonly hashes: readonly BlobHash[];
   readonly bytes: readonly number[]; // within what the payload codec allows
 }
 
-/** A miner's signed commitment to its payload: payloads/commitments.ts. */
+/** See payloads/commitments.ts. */
 export interface Commitment {
   readonly head: string;
   readonly payload: string; // its hash
   readonly signature: string;
-  readonly isOurs: boolean; // the head is the one that the orchestrator knows
+  readonly isOurs: boolean; // the orchestrator knows the same head
 }
 
-/** The accumulated sketch of a miner's payloads over several rounds: payloads/payload_trails.ts. */
+/** See payloads/payload_trails.ts. */
 export interface Trail {
-  readonly assignment: number; // a miner that reloads a stage starts without a residual
+  readonly assignment: number; // a miner that reloads starts without a residual
   readonly rounds: number; // with a payload of it
   readonly sketch: readonly number[];
 }
@@ -63,7 +63,6 @@ export function payloadOf(slices: readonly BlobRef[]): Payload {
   return { hashes: slices.map(({ hash }) => hash), bytes: slices.map(({ bytes }) => bytes) };
 }
 
-/** One slice of a payload. */
 export function payloadSlice({ hashes, bytes }: Payload, index: number): BlobRef {
   return {
     hash: present(hashes[index], "a payload has every slice"),
@@ -71,12 +70,10 @@ export function payloadSlice({ hashes, bytes }: Payload, index: number): BlobRef
   };
 }
 
-/** Number of values in a slice. */
 export function valuesOfSlice(merge: StageMerge, index: number): number {
   return present(merge.layout[index], "a slice has its place").size;
 }
 
-/** The result of every slice. */
 export function acceptedSlices({ slices }: StageMerge): BlobRef[] {
   return slices.map(({ accepted }) => present(accepted, "all slices are accepted"));
 }
@@ -85,7 +82,6 @@ export function acceptedSlices({ slices }: StageMerge): BlobRef[] {
 export const isReduced = ({ phase, isStale, openSlices }: StageMerge): boolean =>
   phase === "applying" || phase === "agreed" || (phase === "reducing" && !isStale && openSlices === 0);
 
-/** Whether the node's result is exactly the agreed one. */
 export function holdsAgreed(merge: StageMerge, node: NodeId): boolean {
   const shown = merge.applied.get(node);
   return shown !== undefined && isSameStage(shown, present(merge.agreed, "an agreed stage"));
@@ -97,76 +93,75 @@ export interface StageMerge {
   readonly stage: StageIndex;
   phase: MergePhase;
   readonly replicas: number; // when the merge began
-  readonly hadWork: boolean; // some of them had trained in the round
+  readonly hadWork: boolean;
   readonly participants: Set<NodeId>; // in slot order
   readonly weights: Map<NodeId, number>; // of nodes whose payload counts, in slot order
-  readonly tasks: ReadonlyMap<NodeId, number>; // gradient tasks that each contributor was credited for in the round
-  readonly whole: ReadonlySet<NodeId>; // contributors with work in nearly all of the round's steps
-  isCentral: boolean; // the orchestrator reduces it and takes the outer step itself: reducing.ts
+  readonly tasks: ReadonlyMap<NodeId, number>; // credited to each contributor in the round
+  readonly whole: ReadonlySet<NodeId>; // contributors to nearly all of the round's steps
+  isCentral: boolean; // the orchestrator reduces and takes the outer step: reducing.ts
   readonly layout: readonly Slice[];
   readonly payloads: Map<NodeId, Payload>;
-  readonly commitments: Map<NodeId, Commitment>; // that came with these
-  readonly checking: Set<NodeId>; // nodes whose payload the orchestrator is reading
-  readonly lengths: Map<NodeId, number>; // of checked payloads: payloads/payload_check.ts
-  readonly shapes: Map<NodeId, PayloadShape>; // of the same
-  readonly scales: Map<NodeId, number>; // of payloads that are scaled down; 0: left out
-  edition: number; // of the requests to reduce: rises when payloads have changed
-  isStale: boolean; // a payload was removed since they were sent
+  readonly commitments: Map<NodeId, Commitment>;
+  readonly checking: Set<NodeId>; // being read
+  readonly lengths: Map<NodeId, number>; // payloads/payload_check.ts
+  readonly shapes: Map<NodeId, PayloadShape>;
+  readonly scales: Map<NodeId, number>; // of those scaled down; 0: left out
+  edition: number; // of the reduce requests; rises when payloads change
+  isStale: boolean; // a payload was removed from this edition
   slices: SliceWork[];
   openSlices: number;
-  readonly unjudged: number[]; // slices that gained an answer or lost a reducer
+  readonly unjudged: number[];
   readonly owing: Map<NodeId, number>;
-  readonly slow: Set<NodeId>; // reducers that did not answer in time; not asked again
-  readonly failures: Map<NodeId, string>; // why participants could not do their part, in their own words
-  lostBecause: string | null; // nothing of the round can be merged here: losses/lost_rounds.ts
+  readonly slow: Set<NodeId>; // reducers that were late
+  readonly failures: Map<NodeId, string>;
+  lostBecause: string | null; // nothing can be merged: losses/lost_rounds.ts
   readonly doubters: Set<Reducer>; // could not read a blob in this phase
-  readonly doubted: Set<NodeId>; // reported a loss in this phase that the store did not confirm
-  readonly showing: Set<NodeId>; // contributors asked to upload a lost payload again
-  readonly shown: Map<NodeId, number>; // how often each was asked for it
+  readonly doubted: Set<NodeId>; // reported a loss that was not found
+  readonly showing: Set<NodeId>; // asked for a lost payload again
+  readonly shown: Map<NodeId, number>; // how often each was asked
   mend: "looking" | "showing" | null; // what the doubters wait for: mending.ts
-  reopened: number; // times that slices were reduced again because the store had lost the results
+  reopened: number; // times that lost results were reduced again
   readonly applied: Map<NodeId, MergedStage>;
-  isHubAsked: boolean; // to take the outer step itself
-  isHubUnable: boolean; // to take it because the store lost its inputs; then a single result must suffice
+  isHubAsked: boolean; // to take the outer step
+  isHubUnable: boolean; // the store lost its inputs: a single result must suffice
   refereed: MergedStage | null;
   agreed: MergedStage | null;
   phaseStartedMs: number;
-  committedInMs: number | null; // how long that phase took; null: not over
+  committedInMs: number | null; // null: not over
   appliedInMs: number | null;
   deadlineMs: number;
-  hasQuorum: boolean; // of this phase: only the grace period is left for the others
-  wholeWeight: number; // sum of `weights`
-  committedWeight: number; // of nodes whose payload has arrived
+  hasQuorum: boolean;
+  wholeWeight: number;
+  committedWeight: number; // of arrived payloads
   uploadedBytes: number;
 }
 
 export interface MergeWork {
   readonly stages: readonly StageMerge[];
   readonly startedMs: number;
-  waitsSinceMs: number | null; // for audits, all stages being reduced: audit/round_audits.ts
-  waitedMs: number; // before
+  waitsSinceMs: number | null; // for audits, once all is reduced: audit/round_audits.ts
+  waitedMs: number; // in earlier waits
 }
 
 export interface StageUpload {
   readonly stage: StageIndex;
   merged: MergedStage;
-  slices: readonly BlobRef[]; // the inputs of the merge, in case every holder is lost
+  slices: readonly BlobRef[]; // in case every holder is lost
   holders: NodeId[];
-  isHubUnable: boolean; // to repeat the merge because the store lost its inputs
-  /** Agreed unchecked because the orchestrator could not take the step: it checks the upload (believed_upload.ts). */
+  isHubUnable: boolean; // the store lost the inputs
+  /** Agreed unchecked: the upload is checked (believed_upload.ts). */
   isBelieved: boolean;
   asked: Reducer | null;
-  deadlineMs: number; // of the holder that was asked
+  deadlineMs: number;
   stored: boolean;
-  lost: number; // times that the store lost it again before its checkpoint was written
-  lostBecause: string | null; // nobody can store the round's parameters: losses/lost_rounds.ts
+  lost: number; // times that the store lost it before its checkpoint
+  lostBecause: string | null; // nobody can store it: losses/lost_rounds.ts
 }
 
-/** The new round's parameters on their way from one replica of each stage into the orchestrator's store. */
 export interface UploadWork {
   readonly round: number;
   readonly step: number;
   readonly stages: readonly StageUpload[];
-  readonly payloads: readonly BlobHash[]; // and reduced slices of the merge, kept until the parameters are stored
+  readonly payloads: readonly BlobHash[]; // and reduced slices, kept until the parameters are stored
   writing: boolean;
 }

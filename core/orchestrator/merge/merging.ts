@@ -1,13 +1,10 @@
 /**
- * The merge that ends a round: every stage at once, each through committing, reducing, applying, agreed.
+ * The merge that ends a round: each stage goes through committing, reducing, applying, agreed.
  *
- * Payloads are checked when they are committed (payloads/payload_check.ts), and slices are reduced, by the orchestrator
- * or by pairs of replicas (reducing.ts). When the round's audits are done or have taken too long
- * (audit/round_audits.ts), every replica takes the outer step and reports the hashes of its parameters and outer
- * momentum. A result is agreed if more than two thirds of the replicas that the merge began with report it and none
- * reports another. Otherwise the orchestrator takes the step itself, as it does at once if it reduces alone, and
- * replicas with another result are blamed and load the agreed one. Phases close by answers, by quorum and grace, or by
- * deadline (merge_deadlines.ts), so no phase can wait forever.
+ * When the payloads are reduced and the round's audits are done or have taken too long (audit/round_audits.ts), every
+ * replica takes the outer step and reports the hashes of its parameters and outer momentum. A result is agreed if more
+ * than two thirds of the replicas that the merge began with report it and none reports another. Otherwise the
+ * orchestrator takes the step, and replicas with another result are blamed and load the agreed one.
  */
 
 import { assert, present } from "../../assert.ts";
@@ -115,9 +112,6 @@ function openStage(state: OrchestratorState, options: { stage: StageIndex; nowMs
   };
 }
 
-// ------------------------------------------------------------------------------------------------------- phases
-
-/** Advances every stage as far as the answers allow. */
 export function advanceMerge(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const merge of state.merge?.stages ?? []) {
@@ -153,7 +147,7 @@ function advanceStage(state: OrchestratorState, options: { merge: StageMerge; no
 function apply(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
   const { merge, nowMs } = options;
   const entered = enter(state, { merge, phase: "applying", nowMs });
-  const nodes = [...merge.participants].filter((node) => !merge.applied.has(node)); // some may have applied it, if slices were lost since
+  const nodes = [...merge.participants].filter((node) => !merge.applied.has(node)); // some did before slices were lost
   for (const node of nodes) owe(merge, node);
   const asks = nodes.map((node) => askToApply(state, { merge, node }));
   if (!merge.isCentral) return [entered, ...asks];
@@ -173,10 +167,6 @@ export function keepStart(merge: StageMerge): void {
   merge.openSlices = 0;
 }
 
-/**
- * One result for all: the orchestrator's own outer step, which it takes at once if it reduced alone, otherwise if the
- * replicas' results differ.
- */
 function agree(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
   const { merge, nowMs } = options;
   const agreed = merge.refereed ?? shownByReplicas(merge);
@@ -189,7 +179,7 @@ function agree(state: OrchestratorState, options: { merge: StageMerge; nowMs: nu
   noteLengths(state, merge);
   keepTrails(state, merge);
   const odd = [...merge.participants].filter((node) => !holdsAgreed(merge, node));
-  // Not from a replacement of lost parameters.
+  // Replicas did not start from a replacement.
   const isOfTheirStart = merge.refereed !== null && !state.replaced.has(merge.stage);
   state.counters.disagreements += odd.length;
   const effects: OrchestratorEffect[] = [];
@@ -210,24 +200,20 @@ export function askHubToApply(state: OrchestratorState, merge: StageMerge): Orch
   return { type: "refereeMerge", round: state.round, stage: merge.stage, source, slices: acceptedSlices(merge) };
 }
 
-/** The result of the replicas alone; null: the orchestrator's is needed. */
+/** Null: the orchestrator's result is needed. */
 function shownByReplicas(merge: StageMerge): MergedStage | null {
   if (merge.isHubUnable) return majority(merge);
   return merge.isCentral ? null : unanimous(merge);
 }
 
-/**
- * A replica that was alone from the start has no one to agree with. Otherwise one result is not enough, one dissent is
- * too many, and more than two thirds of the replicas that began the merge must have answered, so that a few dishonest
- * ones do not decide because others are late or lost.
- */
+/** A few dishonest replicas must not decide because others are late or lost. */
 function unanimous(merge: StageMerge): MergedStage | null {
   const [first, ...others] = merge.applied.values();
   if (first === undefined || others.some((merged) => !isSameStage(merged, first))) return null;
   return merge.replicas === 1 || (others.length > 0 && 3 * merge.applied.size > 2 * merge.replicas) ? first : null;
 }
 
-/** For when the store has lost what the orchestrator needs to decide. */
+/** For when the store has lost the orchestrator's inputs. */
 function majority(merge: StageMerge): MergedStage | null {
   const counts = new Map<string, number>();
   for (const merged of merge.applied.values()) {

@@ -1,4 +1,4 @@
-/** Pending answers of participants in the current phase of a merge. */
+/** Pending answers of participants in a merge's current phase. */
 
 import { assert, present } from "../../assert.ts";
 import type { NodeId } from "../../ids.ts";
@@ -15,7 +15,6 @@ export function settle(merge: StageMerge, node: NodeId): void {
   else merge.owing.set(node, left);
 }
 
-/** The node has no pending answers any more. */
 export function forgive(merge: StageMerge, node: NodeId): void {
   merge.owing.delete(node);
   merge.showing.delete(node);

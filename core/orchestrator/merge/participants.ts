@@ -1,4 +1,4 @@
-/** Handles a replica that leaves its stage's merge or whose payload does not count. */
+/** A replica leaves its stage's merge, or its payload stops counting. */
 
 import type { NodeId } from "../../ids.ts";
 import type { OrchestratorEffect } from "../event.ts";
@@ -8,16 +8,12 @@ import type { StageMerge } from "./merge_state.ts";
 import { forgive } from "./owing.ts";
 import { replaceReducer } from "./reducers.ts";
 
-/** The merge no longer waits for this node's work of the round. */
 export function dropWeight(merge: StageMerge, node: NodeId): void {
   merge.wholeWeight -= merge.weights.get(node) ?? 0;
   merge.weights.delete(node);
 }
 
-/**
- * Takes nodes out of a stage's merge; their work is reassigned. Their committed payloads count, unless they were
- * banned.
- */
+/** Their work is reassigned. Their committed payloads count, unless they were banned. */
 export function dropParticipants(
   state: OrchestratorState,
   options: { merge: StageMerge; nodes: readonly NodeId[]; nowMs: number },
@@ -37,16 +33,15 @@ export function dropParticipants(
   return effects;
 }
 
-/** Removes a banned node's payload; slices reduced with it are reduced again. */
+/** Slices reduced with a banned node's payload are reduced again. */
 function withdraw(merge: StageMerge, node: NodeId): void {
-  if (merge.phase !== "committing" && merge.phase !== "reducing") return; // the payload was checked, and others have applied it
+  if (merge.phase !== "committing" && merge.phase !== "reducing") return; // others have applied it
   if (merge.payloads.has(node)) {
     withdrawPayload(merge, node);
     merge.isStale = merge.phase === "reducing";
   }
 }
 
-/** Removes a payload from the merge. */
 export function withdrawPayload(merge: StageMerge, node: NodeId): void {
   if (merge.payloads.delete(node)) merge.committedWeight -= merge.weights.get(node) ?? 0;
   merge.failures.set(node, "its payload was refused");

@@ -1,4 +1,4 @@
-/** Asks nodes to reduce slices, with their payloads, and replaces reducers that do not answer. */
+/** Requests to reduce slices, and replacements for reducers that do not answer. */
 
 import { present } from "../../assert.ts";
 import type { NodeId } from "../../ids.ts";
@@ -9,13 +9,11 @@ import type { OrchestratorState } from "../state.ts";
 import { type Payload, payloadSlice, type Reducer, type SliceWork, type StageMerge } from "./merge_state.ts";
 import { forgive, owe } from "./owing.ts";
 
-/** A slice and its assigned reducers. */
 export interface ReduceRequest {
   readonly index: number;
   readonly reducer: Reducer;
 }
 
-/** Asks for these reductions; the reducers of one slice share its list of payloads. */
 export function askReducers(
   state: OrchestratorState,
   { merge, requests }: { merge: StageMerge; requests: readonly ReduceRequest[] },
@@ -28,7 +26,6 @@ export function askReducers(
   return reduceEffects(state, { merge, requests });
 }
 
-/** Builds the requests; also used to repeat them. */
 export function reduceEffects(
   state: OrchestratorState,
   { merge, requests }: { merge: StageMerge; requests: readonly ReduceRequest[] },
@@ -52,7 +49,7 @@ interface Contribution {
   readonly weight: number;
 }
 
-/** Payloads in slot order: `weights` was filled in that order. */
+/** In slot order, like `weights`. */
 function payloadsInOrder(merge: StageMerge): Contribution[] {
   const payloads: Contribution[] = [];
   for (const [node, weight] of merge.weights) {
@@ -76,7 +73,6 @@ function sliceInputs(
   return counted.length > 0 ? counted : inputs; // the store may have lost the others
 }
 
-/** Reassigns a reducer's open slices, finally to the orchestrator. */
 export function replaceReducer(
   state: OrchestratorState,
   options: { merge: StageMerge; node: NodeId },
@@ -97,7 +93,7 @@ export function replaceReducer(
   return askReducers(state, { merge, requests });
 }
 
-/** Chosen randomly among those that can and are asked for the fewest slices, so that nobody knows who replaces whom. */
+/** Random among those that are asked for the fewest slices, so that nobody knows who replaces whom. */
 function nextReducer(
   { stream }: OrchestratorState,
   { merge, slice }: { merge: StageMerge; slice: SliceWork },

@@ -1,11 +1,10 @@
 /**
  * The reducing phase: which replica reduces which slice, and which result is accepted.
  *
- * If the orchestrator has little to read, it reduces alone (`reducesAlone`), and takes the outer step too (merging.ts):
- * a miner sends its payload and reads the result, the least that any merge can send. In a large stage it is a butterfly
- * all-reduce: each slice goes to two replicas, and to the orchestrator: some sampled ones at once, the others when the
- * replicas have answered. The orchestrator's result decides, even if replicas agree, because two of three may collude;
- * reducers with another result are banned. Removing a payload (its node was banned) starts a new edition.
+ * If the orchestrator has little to read, it reduces alone: a miner sends its payload and reads the result, the least
+ * that any merge can send. A large stage uses a butterfly all-reduce: each slice goes to two replicas and to the
+ * orchestrator, which reduces sampled ones at once and the others after the replicas. Its result decides even if they
+ * agree, because two of three may collude; reducers with another result are banned.
  */
 
 import { present } from "../../assert.ts";
@@ -25,7 +24,7 @@ import { weighPayloads } from "./payloads/payload_check.ts";
 import { askReducers } from "./reducers.ts";
 import type { OrchestratorState } from "../state.ts";
 
-/** Starts reducing, or restarts without removed payloads. */
+/** Also restarts without removed payloads. */
 export function reduce(state: OrchestratorState, options: { merge: StageMerge; nowMs: number }): OrchestratorEffect[] {
   const { merge, nowMs } = options;
   weighPayloads(state, merge);
@@ -48,7 +47,7 @@ export function reduce(state: OrchestratorState, options: { merge: StageMerge; n
   return [...entered, ...askReducers(state, { merge, requests })];
 }
 
-/** The slices of a merge without computation, because its only payload counts whole; null: it needs some. */
+/** The slices of a merge whose only payload counts whole; null: it needs computation. */
 function ownAverage({ config }: OrchestratorState, { payloads, scales }: StageMerge): BlobRef[] | null {
   const [only, second] = payloads;
   if (only === undefined) return null;
@@ -59,9 +58,6 @@ function ownAverage({ config }: OrchestratorState, { payloads, scales }: StageMe
 
 const mostRepeated = 2 ** 26; // floats that the orchestrator reads at once in a stage and round: 256 MiB of them
 
-/**
- * Whether the orchestrator reduces the stage's slices alone, so that nobody reads others' payloads or sends a result.
- */
 export function reducesAlone(
   { config, stageFloats }: { readonly config: RunConfig; readonly stageFloats: readonly number[] },
   { stage, payloads }: { stage: StageIndex; payloads: number },
@@ -71,7 +67,6 @@ export function reducesAlone(
   return payloads * present(stageFloats[stage], "every stage has a length") <= mostRepeated;
 }
 
-/** The nodes asked to reduce each slice. */
 function reducersOf(state: OrchestratorState, merge: StageMerge): Reducer[][] {
   if (merge.isCentral) return merge.layout.map(() => ["hub"]);
   const inOrder = [...merge.participants];
@@ -86,9 +81,7 @@ function reducersOf(state: OrchestratorState, merge: StageMerge): Reducer[][] {
   });
 }
 
-/**
- * Slices that the orchestrator reduces at once, sampled in secret: all while that is cheap, a share in a large stage.
- */
+/** Sampled in secret: all slices while that is cheap, a share in a large stage. */
 function repeatedSlices(state: OrchestratorState, merge: StageMerge): ReadonlySet<number> {
   const count = merge.layout.length;
   const floats = merge.payloads.size * present(state.stageFloats[merge.stage], "every stage has a length");
@@ -104,7 +97,6 @@ const newSlice = (given: Pick<SliceWork, "asked" | "accepted">): SliceWork => ({
   without: new Set(),
 });
 
-/** Examines every slice that gained an answer or lost a reducer. */
 export function judgeSlices(
   state: OrchestratorState,
   options: { merge: StageMerge; nowMs: number },
@@ -118,7 +110,7 @@ export function judgeSlices(
   return effects;
 }
 
-/** The orchestrator's own result decides. It is asked last: its processor serves all stages. */
+/** The orchestrator is asked last: its processor serves all stages. */
 function judgeSlice(
   state: OrchestratorState,
   options: { merge: StageMerge; index: number; nowMs: number },

@@ -1,12 +1,10 @@
 /**
- * A stage that a miner could not load: is its blob still in the store? If not, the shell restores the stage from the
- * checkpoint of the same round, or the run rolls back to an earlier one. A run without any has the stage derived from
- * its neighbours, or from the seed. The run reports each of these.
+ * Restores a stage whose blob the store lost: from the round's checkpoint, or the run rolls back to an earlier one;
+ * without any, from its neighbours or the seed.
  *
- * Meanwhile no miner is assigned to the stage. Replicas that hold the stage are worth more than anything restored: one
- * uploads it again; if that fails, newcomers wait for the next round's upload. Replacing a stage makes earlier work
- * unfit for audits. Older rounds' parameters are deleted, not lost: a miner that can no longer load them loads the
- * newest.
+ * Meanwhile no miner is assigned to it. Replicas that hold it are worth more than anything restored: one uploads it
+ * again; if that fails, newcomers wait for the next round's upload. Replacing a stage makes earlier work unfit for
+ * audits.
  */
 
 import { fault } from "../../fault.ts";
@@ -27,10 +25,9 @@ import { onTooLarge } from "../members/unfit.ts";
 import { goBackToEarlier } from "./retake.ts";
 import { onParametersUploaded, uploadOfHub } from "./uploads.ts";
 
-/** Where a stage's parameters were found, or what they were derived from. */
 export type Restored = "stored" | "checkpoint" | "neighbours" | "initial";
 
-const mostFailures = 3; // of one miner in a row; then it is dismissed
+const mostFailures = 3; // of one miner in a row; then it is disconnected
 
 export function onLoadFailed(
   state: OrchestratorState,
@@ -38,7 +35,7 @@ export function onLoadFailed(
 ): OrchestratorEffect[] {
   if (member.status !== "loading" || message.assignment !== member.assignment || member.stage === null) return [];
   const { node, stage } = member;
-  if (member.loadingRound !== state.sources.round) { // the member was away while the round moved on
+  if (member.loadingRound !== state.sources.round) { // it was away while the round moved on
     benchMember(state, member);
     return [];
   }
@@ -64,7 +61,6 @@ export function restoreEffect(state: OrchestratorState, stage: StageIndex): Orch
   return { type: "restoreStage", round, stage, sources: stages, gradientSquares: [...state.gradientSquares] };
 }
 
-/** The replicas worth waiting for are gone: a restored stage must do. */
 export function restoreAbandoned(state: OrchestratorState): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const [stage, status] of state.restoring) {
@@ -77,7 +73,6 @@ export function restoreAbandoned(state: OrchestratorState): OrchestratorEffect[]
 
 type Found<Type extends OrchestratorEvent["type"]> = Extract<OrchestratorEvent, { type: Type }>;
 
-/** The shell's result for a stage. */
 export function onBroughtBack(
   state: OrchestratorState,
   event: Found<"stageRestored"> | Found<"earlierRoundFound">,
@@ -106,7 +101,7 @@ function onStageRestored(
   ];
 }
 
-/** A rollback is better than a substitute stage. Unused blobs of the checkpoint leave the store again. */
+/** A rollback is better than a substitute stage. */
 function onEarlierRoundFound(
   state: OrchestratorState,
   { round, stage, earlier }: Found<"earlierRoundFound">,
@@ -118,7 +113,7 @@ function onEarlierRoundFound(
   return goBackToEarlier(state, { earlier, why: `No node has stage ${stage} of round ${round}, nor has the store` });
 }
 
-/** Replicas have what the store lost, or a result of it: nothing replaces it. Null: there are none. */
+/** Null: no replica has what the store lost, or a result of it. */
 function leftToReplicas(
   state: OrchestratorState,
   { round, stage }: { round: number; stage: StageIndex },
@@ -136,7 +131,7 @@ function leftToReplicas(
   return !isHubWaiting && rosterOf(state, stage).members.length > 0 ? askHolder(state, stage) : null;
 }
 
-/** Replicas of the round have what the store lost. They upload the next round's parameters anyway. */
+/** Only while there is time: replicas upload the next round's parameters anyway. */
 function askHolder(state: OrchestratorState, stage: StageIndex): OrchestratorEffect[] {
   state.restoring.set(stage, "held");
   const { round } = state.sources;
@@ -148,7 +143,7 @@ function askHolder(state: OrchestratorState, stage: StageIndex): OrchestratorEff
   return [record({ type: "warning", text }), send(holder.node, { type: "uploadParameters", round })];
 }
 
-/** Uploads a round's parameters for the checkpoint, or again if the store lost them. */
+/** For the checkpoint, or again because the store lost them. */
 export function onUploaded(
   state: OrchestratorState,
   { member, message }: { member: Member; message: ParametersUploaded },
@@ -185,9 +180,8 @@ interface LostForHub {
 }
 
 /**
- * The orchestrator could not take an outer step because blobs were lost. If it always takes it, replicas with the same
- * result are believed as in a large stage. Replicas that have the result upload it; without any, the start is restored
- * if that is lost, and the round is repeated if its slices are.
+ * If the orchestrator takes every step (`isCentral`), replicas with the same result are believed. Otherwise replicas
+ * upload their result; without any, a lost start is restored, and lost slices repeat the round.
  */
 export function onMergeUnavailable(
   state: OrchestratorState,
@@ -221,14 +215,13 @@ export function onMergeUnavailable(
   return [];
 }
 
-/** The orchestrator always takes this outer step, and cannot: the merge continues as in a large stage. */
 function leaveToReplicas(state: OrchestratorState, merge: StageMerge): void {
   reach(state, "restore: replicas decide what the orchestrator cannot compute");
   merge.isCentral = false;
   merge.isHubAsked = false;
 }
 
-/** One replica's result of the merge cannot be checked, but is worth more than any replacement. */
+/** A single result is unchecked, but better than any replacement. */
 function believeOne(
   state: OrchestratorState,
   { merge, lost }: { merge: StageMerge; lost: LostForHub },

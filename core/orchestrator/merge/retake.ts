@@ -1,19 +1,12 @@
 /**
- * A merge that made the model much worse is discarded: the run rolls back to the last round that validators found good.
- * An evaluation of a newer one is waited for until its deadline, because a shorter rollback costs less
- * (audit/held_out/evaluation_pace.ts).
+ * Rollbacks of merges that made the model much worse, to the last round that validators found good.
  *
- * The bounds of payloads/payload_check.ts stop payloads with absurd values; this file stops merges with an absurd
- * effect, whatever the cause. Two validators must have found the jump. Miners that were blamed or had a payload scaled
- * down since the good round are excluded from the repeated round. The run rolls back to each good round once: if the
- * loss jumps again without the suspects, the training itself is the cause, and a warning says so.
+ * Two validators must have found the jump. A pending evaluation of a newer round is awaited, because a shorter rollback
+ * costs less. Miners blamed or scaled down since the good round are left out of the repeated one. Each good round is
+ * used once: if the loss jumps again without the suspects, the training itself is the cause.
  *
- * An open round restarts from its own parameters when the orchestrator has proven that a miner's wires in it were made
- * up (audit/referee.ts): everything computed with them is tainted. Each such restart costs a cheat its place, and the
- * round's work up to the audit of its first step.
- *
- * Round numbers keep rising, so that nothing from the abandoned rounds is mistaken for the new one, and its checkpoint
- * is newer.
+ * An open round restarts if a miner's wires in it are proven made up (audit/referee.ts): everything computed with them
+ * is tainted. Round numbers keep rising, so that nothing from an abandoned round is mistaken for the new one.
  */
 
 import { present } from "../../assert.ts";
@@ -31,7 +24,6 @@ import { benchMember } from "../members/roster_changes.ts";
 import { type GoodRound, type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
 import { deleteUnused, uploadBlobs } from "../stored_blobs.ts";
 
-/** Rolls back if an evaluation called for it. */
 export function retakeRound(state: OrchestratorState): OrchestratorEffect[] {
   const { retakeBecause, good } = state;
   if (retakeBecause !== null && mayGetNewer(state)) return [];
@@ -60,27 +52,24 @@ export function retakeRound(state: OrchestratorState): OrchestratorEffect[] {
   ];
 }
 
-/**
- * Whether a newer round may soon be found good, for a shorter rollback. There is no time for that if the run would end
- * meanwhile: after its last step, or because nobody can compute.
- */
+/** There is no time if the run would end first: after its last step, or because nobody can compute. */
 function mayGetNewer(state: OrchestratorState): boolean {
   const { config, phase, reloads, round, step } = state;
   if (phase === "closing" || phase === "finished" || step >= config.train.steps || reloads.size > 0) return false;
   return awaitedEvaluations(state).some((each) => each < round && isLikeGood(state, each));
 }
 
-// For each reason between two merges, so that members cannot keep a run from merging for ever.
+// For each reason between two merges.
 export const mostRestarts = 3;
 
-/** Counts a restart of the open round for this reason; false: there have been too many. */
+/** False: there have been too many. */
 export function mayRestart({ restarts }: OrchestratorState, because: keyof OrchestratorState["restarts"]): boolean {
   if (restarts[because] >= mostRestarts) return false;
   restarts[because] += 1;
   return true;
 }
 
-/** Restarts the open round if wires in it were made up. The rest of the run is unharmed, so nobody is a suspect. */
+/** The rest of the run is unharmed, so nobody is a suspect. */
 export function restartRound(state: OrchestratorState): OrchestratorEffect[] {
   const { restartBecause, sources } = state;
   state.restartBecause = null;
@@ -101,8 +90,8 @@ export function restartRound(state: OrchestratorState): OrchestratorEffect[] {
 }
 
 /**
- * Rolls back to the newest stored parameters: the open round's start, or the previous round's while the merged ones are
- * not stored. `tokens`: how many no longer count.
+ * To the newest stored parameters: the open round's start, or the previous round's while the merged ones are not
+ * stored. `tokens`: how many no longer count.
  */
 export function beginAnew(state: OrchestratorState): { effects: OrchestratorEffect[]; tokens: number; step: number } {
   const { sources, good } = state;
@@ -113,13 +102,12 @@ export function beginAnew(state: OrchestratorState): { effects: OrchestratorEffe
   return { effects, tokens, step };
 }
 
-/** Nothing of the open step, merge and upload is left, and no miner holds its stage. */
 function dropOpenRound(state: OrchestratorState): OrchestratorEffect[] {
   const effects = abandonStep(state);
   const { merge, upload } = state;
   state.merge = null;
   state.upload = null;
-  // Otherwise they would count against the miners that stored them, which store as much again.
+  // Otherwise they would count against the miners that stored them.
   if (merge !== null) effects.push(...deleteUnused(state, mergeBlobs(merge.stages)));
   effects.push(...deleteUnused(state, uploadBlobs(upload)));
   for (const roster of state.rosters) {
@@ -131,7 +119,6 @@ function dropOpenRound(state: OrchestratorState): OrchestratorEffect[] {
   return effects;
 }
 
-/** Rolls back to an earlier checkpoint, because nobody has the parameters of the newest round. */
 export function goBackToEarlier(
   state: OrchestratorState,
   { earlier, why }: { earlier: Start; why: string },
@@ -161,7 +148,7 @@ export function goBackToEarlier(
 
 type Start = Pick<GoodRound, "sources" | "step">;
 
-/** The good round's parameters become the newest checkpoint; those the run began with need none. */
+/** Null: the run's initial parameters need no checkpoint. */
 export function checkpointOf({ round }: OrchestratorState, { sources, step }: Start): UploadWork | null {
   const stages: StageUpload[] = [];
   for (const [index, source] of sources.stages.entries()) {

@@ -1,9 +1,7 @@
 /**
- * When every miner that trained in this round is gone (a power cut, a killed swarm), no parameters hold its progress:
- * the run rolls back to the round's first step, so that lost work does not count as trained.
- *
- * Out of scope: the loss of a single stage's miners (losses/lost_progress.ts). Attempt numbers continue, so that a late
- * result of the abandoned step is not mistaken for one of the new step.
+ * When every miner that trained in the round is gone (a power cut), the run rolls back to its first step, so that lost
+ * work does not count as trained. Attempt numbers continue, so that a late result of the abandoned step is not mistaken
+ * for a new one. The loss of one stage's miners: losses/lost_progress.ts.
  */
 
 import { dropAwaited } from "../audit/shown_states.ts";
@@ -33,27 +31,21 @@ export function rewindWhenLost(state: OrchestratorState): OrchestratorEffect[] {
   return [...abandoned, record({ type: "rewound", step, toStep, tokens })];
 }
 
-/**
- * Whether only disconnected members, which may return or not, hold a stage's progress of the round. Newcomers that
- * trained meanwhile would begin with the round's parameters, and the others' lost work would still count as trained.
- */
+/** If only disconnected members hold progress, newcomers would begin without it, and the lost work would count. */
 export function waitsForProgress({ rosters }: OrchestratorState): boolean {
   return rosters.some(({ members, progress }) =>
     progress > 0 && !members.some(({ graceUntilMs, roundTasks }) => graceUntilMs === null && roundTasks > 0)
   );
 }
 
-/**
- * Work of the open round since the step `toStep` is neither counted nor paid, so nobody opens it. States of earlier
- * rounds are.
- */
+/** Work since `toStep` is neither counted nor paid, so nobody opens its parameters. */
 export function forgetWork(state: OrchestratorState, toStep: number): void {
   state.roundUnits.clear();
   undoOutcomes(state, toStep);
   dropAwaited(state, ({ round }) => round === state.round);
 }
 
-/** Abandons the open step: newcomers that have begun it drop their work. */
+/** Newcomers that have begun the step drop their work. */
 export function abandonStep(state: OrchestratorState): OrchestratorEffect[] {
   const { work } = state;
   if (work === null) return [];
@@ -61,7 +53,7 @@ export function abandonStep(state: OrchestratorState): OrchestratorEffect[] {
   for (const { members } of state.rosters) {
     for (const member of members) {
       if (member.leases.size > 0) effects.push(send(member.node, { type: "cancelTasks", tasks: [...member.leases] }));
-      returnLeases(state, member); // which may queue its own tasks for any other replica
+      returnLeases(state, member); // may queue its tasks for others
       member.stepTasks = [];
     }
   }

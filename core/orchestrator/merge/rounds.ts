@@ -1,6 +1,6 @@
 /**
- * The transition between two rounds: new hashes become the run's parameters and training continues at once; miners move
- * to stages that lack them (rebalance.ts). After the last round the run closes (../closing.ts).
+ * The transition between rounds: the agreed hashes become the run's parameters, and training continues at once. After
+ * the last round the run closes (../closing.ts).
  */
 
 import { closingMs } from "../closing.ts";
@@ -25,10 +25,7 @@ import { forgetReturns } from "../members/returns.ts";
 import type { OrchestratorState } from "../state.ts";
 import { reportRound } from "../audit/work_report.ts";
 
-/**
- * A new round begins with the run's current step; what counted within the last one is forgotten. `mergedMs`: when the
- * last one's merge ended, without its wait for audits; null if it had none.
- */
+/** `mergedMs`: when the last round's merge ended, without its wait for audits; null: it had none. */
 export function openRound(state: OrchestratorState, { mergedMs }: { mergedMs: number | null }): void {
   state.round += 1;
   renewInterval(state, mergedMs);
@@ -52,7 +49,6 @@ export function openRound(state: OrchestratorState, { mergedMs }: { mergedMs: nu
   ageStandings(state);
 }
 
-/** Completes the merge once every stage has agreed. */
 export function finishRound(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { merge, counters } = state;
   if (merge === null || merge.stages.some((stage) => stage.phase !== "agreed")) return [];
@@ -121,14 +117,13 @@ function holdersOf(stage: StageMerge): NodeId[] {
   return [...stage.participants].filter((node) => holdsAgreed(stage, node));
 }
 
-/** Gradient tasks of the round's steps that no payload contains: their miner was lost or late. */
+/** Gradient tasks that no payload contains, because their miner was lost or late. */
 function unmergedTasks({ config, step, roundFirstStep }: OrchestratorState, { tasks, payloads }: StageMerge): number {
   let merged = 0;
   for (const [node, count] of tasks) if (payloads.has(node)) merged += count;
   return (step - roundFirstStep) * config.train.microbatchesPerStep - merged;
 }
 
-/** Every payload and reduced slice of the merge. */
 export function mergeBlobs(stages: readonly StageMerge[]): BlobHash[] {
   return stages.flatMap(({ payloads, slices }) => [
     ...[...payloads.values()].flatMap(({ hashes }) => hashes),

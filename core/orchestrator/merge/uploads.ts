@@ -1,11 +1,10 @@
 /**
- * The new round's parameters on their way into the orchestrator's store: one replica of each stage uploads them, the
- * shell writes the checkpoint, then newcomers and validators fetch them.
+ * The new round's parameters on their way into the store: one replica of each stage uploads them, the shell writes the
+ * checkpoint, then newcomers and validators fetch them.
  *
- * Runs beside training; the next merge waits for it, so that at any moment the store holds a round's parameters or the
- * inputs to compute them. A holder that is slow, gone or dishonest is replaced by another, finally by the orchestrator,
- * which repeats the merge. If its hash then differs from the agreed one, its own counts, with a warning: nobody holds
- * the agreed one any more.
+ * Runs beside training; the next merge waits for it, so that the store always holds a round's parameters or the inputs
+ * to compute them. A holder that does not deliver is replaced by another, finally by the orchestrator, which repeats
+ * the merge. If its hash differs from the agreed one, its own counts: nobody holds the agreed one any more.
  */
 
 import { present } from "../../assert.ts";
@@ -27,7 +26,6 @@ import { keepMerge } from "../members/catching_up.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { deleteUnused, usedBlobs } from "../stored_blobs.ts";
 
-/** Asks a holder of each stage that is not stored yet; writes the checkpoint when all are. */
 export function continueUpload(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { upload } = state;
   if (upload === null || upload.writing) return [];
@@ -50,7 +48,7 @@ export function continueUpload(state: OrchestratorState, nowMs: number): Orchest
   return effects;
 }
 
-/** A holder that delayed an upload comes last, after the orchestrator itself, unless that cannot do it. */
+/** A holder that delayed an upload comes after the orchestrator, unless that cannot do it. */
 function firstToAsk(state: OrchestratorState, { holders, isHubUnable }: StageUpload): Reducer {
   const reliable = holders.find((node) => !isUnreliable(state, { node, duty: "uploading" }));
   return reliable ?? (isHubUnable ? holders[0] : undefined) ?? "hub";
@@ -60,10 +58,7 @@ export function writeCheckpoint(upload: UploadWork): OrchestratorEffect {
   return { type: "writeCheckpoint", round: upload.round, step: upload.step, sources: sourcesOf(upload) };
 }
 
-/**
- * Every replica with the parameters is gone, but their inputs are still here. After a rollback there is nothing to
- * merge.
- */
+/** For when no replica has the parameters. After a rollback there are no slices. */
 export function repeatMerge(
   state: OrchestratorState,
   { stage, slices }: StageUpload,
@@ -72,7 +67,6 @@ export function repeatMerge(
   return { type: "refereeMerge", round, stage, source: present(stages[stage], "every stage has a source"), slices };
 }
 
-/** The upload that waits for the orchestrator to repeat the merge of this round. */
 export function uploadOfHub(
   { sources, upload }: OrchestratorState,
   { round, stage }: { round: number; stage: StageIndex },
@@ -89,7 +83,7 @@ export function onMergeRepeated(
   if (stage === null) return [];
   stage.stored = true;
   if (isSameStage(stage.merged, options.merged)) return [];
-  stage.merged = options.merged; // the replicas that had agreed on another result are gone, with their result
+  stage.merged = options.merged;
   const { round } = state;
   state.replaced.add(stage.stage);
   dropReplays(state, { round, stage: stage.stage });
@@ -100,7 +94,6 @@ export function onMergeRepeated(
   return [record({ type: "warning", text })];
 }
 
-/** Replaces holders that do not deliver in time. */
 export function replaceLateUploaders(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const stage of state.upload?.stages ?? []) {
@@ -121,7 +114,7 @@ function sourcesOf(upload: UploadWork): ParameterSource[] {
   return upload.stages.map(({ merged }) => ({ ...merged, type: "blobs" }));
 }
 
-/** The same, with the slices that lead there from the last round's. */
+/** With the slices that lead there from the last round's. */
 function followableSources({ sources, config }: OrchestratorState, upload: UploadWork): ParameterSource[] {
   return upload.stages.map(({ merged, slices }, stage) => {
     const before = sources.stages[stage];
@@ -147,7 +140,6 @@ export function onParametersUploaded(
   return [];
 }
 
-/** A holder reports that it cannot upload them: another one does, at once. */
 export function onParametersFailed(
   state: OrchestratorState,
   { node, round }: { node: NodeId; round: number },
@@ -159,7 +151,6 @@ export function onParametersFailed(
   noteFailedUpload(state, { node, duty: "uploading" });
 }
 
-/** A holder is gone: another one uploads. */
 export function replaceUploader(state: OrchestratorState, node: NodeId): void {
   for (const stage of state.upload?.stages ?? []) {
     if (stage.asked === node && !stage.stored) stage.asked = null;
@@ -188,7 +179,7 @@ function publishSources(
 ): OrchestratorEffect[] {
   const { closeUntilMs } = state;
   if (closeUntilMs !== null) state.closeUntilMs = Math.max(closeUntilMs, nowMs + closingMs(state)); // to evaluate it
-  if (upload.round > state.sources.round) state.losses.inARow = 0; // otherwise the run rolled back to these parameters
+  if (upload.round > state.sources.round) state.losses.inARow = 0; // otherwise after a rollback to these
   state.retired.push(state.sources);
   state.sources = { round: upload.round, stages: followableSources(state, upload) };
   state.upload = null;
@@ -197,12 +188,11 @@ function publishSources(
   return keepMerge(state, upload);
 }
 
-const mostLost = 4; // times for one stage; after that the store is considered broken
+const mostLost = 4; // times for one stage; then the store counts as broken
 
 /**
- * If a stage's blob is missing, it was never uploaded or the store lost it: another holder is asked, finally the
- * orchestrator. Otherwise the disk failed, and the run continues: the next round tries again, and a newcomer that
- * misses a stage has it restored.
+ * `missing`: the stage whose blob was not uploaded or was lost; another holder is asked. Null: the disk failed, and the
+ * run continues; a newcomer that misses a stage has it restored.
  */
 export function onCheckpointFailed(
   state: OrchestratorState,

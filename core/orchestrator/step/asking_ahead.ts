@@ -1,15 +1,10 @@
 /**
- * Asks for commitments ahead: the request to commit a gradient goes out right behind the last gradient task that a
- * contributor is likely to get in the step, not after its result. A miner does its work in order, so its commitment
- * follows the result at once, and a step over slow links is two trips shorter.
+ * Requests for commitments that go out right behind a contributor's last likely gradient task, not after its result. A
+ * miner works in order, so its commitment follows at once, and a step over slow links is two trips shorter.
  *
- * The request names tasks whose results are still to come. Its answer counts if exactly these are then credited and
- * delivered; otherwise, and if the contributor gets another gradient task after all, the request is void and a new one
- * follows. A miner whose device may hold a gradient that does not count is asked once, at the end, because it must then
- * repeat the others. So a wrong guess costs a request, and the answer's root is checked against the results as they
- * came. Its patience (sealing.ts) begins with the last result; until then the lease has its own.
- *
- * Out of scope: who is asked without this, and the answers (sealing.ts).
+ * The answer counts if exactly the named tasks are then credited and delivered; otherwise, or after another gradient
+ * task, a new request follows. A miner whose device may hold a gradient that does not count is asked only at the end,
+ * because it must then repeat the others. Its patience (sealing.ts) begins with the last result.
  */
 
 import { present } from "../../assert.ts";
@@ -18,7 +13,6 @@ import type { Member, OrchestratorState } from "../state.ts";
 import { type ExpectedTask, tasksDelivered, tasksDeliveredAhead } from "./receipts.ts";
 import type { StepWork } from "./step_state.ts";
 
-/** Called when nothing more can be leased in this turn. */
 export function askAhead(state: OrchestratorState): OrchestratorEffect[] {
   const { work, round, step } = state;
   if (work === null || work.handed.size === 0) return [];
@@ -37,10 +31,7 @@ export function askAhead(state: OrchestratorState): OrchestratorEffect[] {
   return effects;
 }
 
-/**
- * The gradient tasks that the member holds, in the order in which it got them; null: none, or more are likely to
- * follow.
- */
+/** In the order in which the member got them; null: none, or more are likely to follow. */
 function lastTasks(work: StepWork, { node, stage, leases, stepTasks }: Member): ExpectedTask[] | null {
   if (stage === null || present(work.unowned[stage], "every stage has a count") > 0) return null;
   const expected: ExpectedTask[] = [];
@@ -56,10 +47,7 @@ function lastTasks(work: StepWork, { node, stage, leases, stepTasks }: Member): 
   return isAll ? expected : null;
 }
 
-/**
- * The member's request that went out ahead, if its results are those that the request named; it is no longer ahead
- * either way.
- */
+/** The member's request if it named exactly its results; it is no longer ahead either way. */
 export function takeAskedAhead(state: OrchestratorState, member: Member): number | null {
   const work = present(state.work, "an open step");
   const ahead = work.askedAhead.get(member.node);

@@ -1,6 +1,6 @@
 /**
- * The end of an optimizer step: it closes only when every microbatch is complete and every contributor has committed
- * its gradient (sealing.ts), and its header goes out. Clipping uses the norm over the whole model (gradient_norm.ts).
+ * The end of an optimizer step, once every microbatch is complete and every contributor has committed its gradient
+ * (sealing.ts). Clipping uses the norm over the whole model (gradient_norm.ts).
  */
 
 import { present } from "../../assert.ts";
@@ -27,7 +27,6 @@ import { lossOf, type StepOutcome } from "./step_outcome.ts";
 import type { StepWork } from "./step_state.ts";
 import { countWork } from "../audit/work_report.ts";
 
-/** Sends the step header once every contributor has committed; everything else about the step is in its outcome. */
 export function closeStep(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { work } = state;
   if (work === null || !isSealed(work)) return [];
@@ -81,10 +80,7 @@ function stepClosed({ config }: OrchestratorState, outcome: StepOutcome): Orches
   return record({ type: "stepClosed", step: step + 1, steps, round, ...measured });
 }
 
-/**
- * Nodes that may hold a gradient learn whether it counts; if none of their tasks counts, it is discarded. Drawn nodes
- * get the header too.
- */
+/** Every node that may hold a gradient learns whether it counts. */
 function sendHeaders(
   state: OrchestratorState,
   { work, outcome: { step, learningRate, clipFactor }, drawn }: {

@@ -1,7 +1,6 @@
 /**
- * Which waiting item goes to which replica: own work first, then the stage's, then an overloaded neighbour's.
- *
- * Costs O(log n) for each leased task and almost nothing for a stage where nothing can be done.
+ * Which waiting item goes to which replica: own work first, then the stage's, then an overloaded neighbour's. Costs
+ * O(log n) per leased task and almost nothing where nothing can be done.
  */
 
 import { present } from "../../assert.ts";
@@ -16,7 +15,6 @@ import type { Member, OrchestratorState, StageRoster } from "../state.ts";
 import { hasRefused, inDataOrder, isEmpty, type ItemQueue, refusersOf, type WorkItem } from "./step_state.ts";
 import { isInOrder, isTail } from "./wiring.ts";
 
-/** Hands queued items to replicas with a free place until nothing fits. */
 export function leaseWork(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { work } = state;
   if (work === null || work.left === 0 || state.phase !== "training" || waitsForProgress(state)) return [];
@@ -76,7 +74,7 @@ function leaseShared(state: OrchestratorState, turn: Turn & { stage: StageIndex;
     passedOver.push(member);
     const named = nodesNamedIn(queue);
     if (named.has(member.node)) continue;
-    leaseToNamed(state, { ...turn, named }); // none of the other replicas, which are all alike to it, may take the rest
+    leaseToNamed(state, { ...turn, named }); // the others are all alike to the queue
     break;
   }
   for (const member of passedOver) markReady(state, member);
@@ -100,7 +98,7 @@ function leaseToNamed(
   }
 }
 
-/** Replicas that differ from all others for some waiting item. */
+/** Replicas that are special to some waiting item. */
 function nodesNamedIn({ gradients, forwards }: ItemQueue): Set<NodeId> {
   const named = new Set<NodeId>();
   for (const { avoid, again, makers, refused } of [...gradients, ...forwards]) {
@@ -110,7 +108,6 @@ function nodesNamedIn({ gradients, forwards }: ItemQueue): Set<NodeId> {
   return named;
 }
 
-/** The first item that this member may take. */
 function takeFor(
   state: OrchestratorState,
   { member, roster, queue }: { member: Member; roster: StageRoster; queue: ItemQueue },
@@ -132,8 +129,8 @@ function takeFor(
 }
 
 /**
- * The order in which replicas get a task: first those that never had it, then those that failed it, then the makers of
- * an earlier version, and last those that refused it, once all that may still return have refused.
+ * First replicas that never had the task, then those that failed it last, then makers of an earlier version, and those
+ * that refused it once all that may return have refused.
  */
 function mayTake(
   state: OrchestratorState,
@@ -156,7 +153,6 @@ function mayTake(
   return avoid !== member.node || refusers >= roster.present - 1;
 }
 
-/** Those that are connected active replicas of the stage. */
 function presentAmong(
   state: OrchestratorState,
   { nodes, stage }: { nodes: readonly NodeId[]; stage: StageIndex },

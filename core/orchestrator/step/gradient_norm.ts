@@ -3,10 +3,9 @@
  *
  * The squared norm is the sum over stages of the mean over replicas of ||g||^2, g being the mean over a replica's
  * tasks; with one replica per stage that equals single-process training. Invariant: no report scales the others' step
- * by more than honest ones differ. Each is compared with the median of its peers and of the stage's last steps, and one
- * far above counts as the median. Differing from one's peers costs no more than that, because the peers may be the
- * dishonest ones: only a report impossible for a float32 gradient is recorded, and its work in the step is unpaid. A
- * median that is negligible beside the other stages is not a reference.
+ * by more than honest ones differ: one far above the median of its peers and the stage's last steps counts as the
+ * median. It stays paid, because the peers may be the dishonest ones; only a report impossible for a float32 gradient
+ * is recorded and unpaid. A median negligible beside the other stages is not a reference.
  */
 
 import { assert, present } from "../../assert.ts";
@@ -19,16 +18,16 @@ import { largestOf, noteGradient, type StageScales } from "./scale_book.ts";
 import type { OrchestratorState } from "../state.ts";
 import type { StepWork } from "./step_state.ts";
 
-const mostAbovePeers = 16; // of the square; honest replicas with one and with many tasks differ that much
+const mostAbovePeers = 16; // of the square; honest replicas with one and many tasks differ as much
 const mostUsual = 3; // of the square
-const mostAboveAlone = 1e4; // for a stage's only replica, compared with its own last steps
+const mostAboveAlone = 1e4; // for a stage's only replica, against its last steps
 const mostBetweenStages = 1e6; // of the square, from the middle stage
-const largestFloat = 2 ** 128; // no float32 value is beyond it
-const leastFloat = 2 ** -149; // none but zero is below it
-const stepsForPast = 4; // with fewer there is no history to compare with
+const largestFloat = 2 ** 128; // above every float32 value
+const leastFloat = 2 ** -149; // the least float32 value above zero
+const stepsForPast = 4; // with fewer there is no history
 
 interface Report {
-  readonly node: NodeId | null; // null if it has left since
+  readonly node: NodeId | null; // null: it has left
   readonly square: number; // of its mean gradient
   readonly sum: number; // of its whole gradient
   readonly tasks: number;
@@ -37,11 +36,11 @@ interface Report {
 export interface GradientNorm {
   readonly squareSum: number;
   readonly outliers: ReadonlySet<NodeId>; // nodes whose report cannot be right
-  readonly odd: ReadonlySet<NodeId>; // outliers among their peers: right or not, their gradients are repeated first
+  readonly odd: ReadonlySet<NodeId>; // outliers among peers: their gradients are repeated first
   readonly effects: readonly OrchestratorEffect[];
 }
 
-/** Reads the reports of a step that is fully committed and notes the stages' references for the next ones. */
+/** Also notes the stages' references for the next steps. */
 export function gradientNorm(state: OrchestratorState, work: StepWork): GradientNorm {
   const reports = state.stages.map(({ index }) => reportsOf(state, { work, stage: index }));
   const middle = lowerMedian(reports.map((ofStage) => lowerMedian(ofStage.map(({ square }) => square)) ?? 0)) ?? 0;
@@ -87,7 +86,6 @@ const reportOf = (node: NodeId | null, { squareSum, tasks }: { squareSum: number
   tasks,
 });
 
-/** The reference for reports in this stage. */
 function referenceOf(
   { gradientSquares }: StageScales,
   { reports, middle, stages }: { reports: readonly Report[]; middle: number; stages: number },
@@ -99,14 +97,13 @@ function referenceOf(
   const reference = own ?? now;
   const largest = largestOf(squares) ?? 0;
   if (stages === 1 || middle === 0) return reference === 0 ? largest : reference;
-  if (mostBetweenStages * reference < middle) return Math.min(largest, middle); // a majority that reports almost nothing
+  if (mostBetweenStages * reference < middle) return Math.min(largest, middle); // a majority reports almost nothing
   return Math.min(reference, mostBetweenStages * middle);
 }
 
 /**
- * Reports of a mean gradient whose squared norm is `mostUsual` times as large or as small as the others', both as it is
- * and per task: the squared norm of a mean over n tasks falls like 1 / n if the tasks' gradients have little in common,
- * and not at all if they are alike. Of two that differ either may be wrong.
+ * Squared norms `mostUsual` times as large or small as the others', both as they are and per task: for a mean over n
+ * tasks they fall like 1 / n if the gradients have little in common, and not at all if they are alike.
  */
 function* oddAmong(reports: readonly Report[]): Generator<NodeId> {
   for (const report of reports) {

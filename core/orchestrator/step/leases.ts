@@ -1,11 +1,8 @@
 /**
- * Leases: a task handed to a miner until a deadline, ended by its result, its failure, its deadline or the loss of the
- * miner.
+ * Leases: a task handed to a miner until its result, its failure, its deadline or the loss of the miner.
  *
  * A task that takes several times as long as its miner's pace predicts is leased to an idle replica as well; the first
- * result counts, the other lease ends and its result is refused as stale, so every task is credited once. Gradients
- * live at the miner that computed them: when it leaves, its credited tasks of the open step wait again; their inputs
- * are still held here.
+ * result counts and the other is refused as stale, so every task is credited once.
  */
 
 import { present } from "../../assert.ts";
@@ -40,9 +37,9 @@ import {
 import { awaitInputs, noteIdle, reissueCredited } from "./taking_back.ts";
 import { consumersOf, flowOf, isTail, queueItem, taskAttachments } from "./wiring.ts";
 
-const latePatience = 3; // times the expected time, then an idle replica gets the task too
+const latePatience = 3; // times the expected time; then an idle replica gets the task too
 const tailPatience = 1.5; // when most of the stage's replicas have nothing to do
-export const mostLeases = 4; // of one item at once: among thousands of miners one item can meet two stuck ones
+export const mostLeases = 4; // of one item: among thousands of miners it can meet two stuck ones
 
 const openWork = (state: OrchestratorState): StepWork => present(state.work, "an open step");
 
@@ -100,7 +97,6 @@ function nextLookMs(
   return Math.min(deadlineMs, nowMs + patienceMs);
 }
 
-/** A disconnected member's work may soon be reassigned. */
 export function lookSoon(state: OrchestratorState, { member, nowMs }: { member: Member; nowMs: number }): void {
   if (member.leases.size === 0) return;
   const roster = rosterOf(state, present(member.stage, "a member with leases has a stage"));
@@ -109,8 +105,8 @@ export function lookSoon(state: OrchestratorState, { member, nowMs }: { member: 
 }
 
 /**
- * A lease's alarm: past its deadline the task goes to another replica, before that to an idle one as well.
- * `isOpenToAll`: also to one that has failed it.
+ * Past its deadline the task goes to another replica, before that to an idle one as well. `isOpenToAll`: also to one
+ * that has failed it.
  */
 export function onLeaseAlarm(
   state: OrchestratorState,
@@ -151,23 +147,19 @@ function endLease(state: OrchestratorState, { item, held }: { item: WorkItem; he
   noteIdle(state, member);
 }
 
-/** Its task does not count, though its miner may have computed it. */
+/** The task does not count, though its miner may have computed it. */
 function endInVain(state: OrchestratorState, { item, held }: { item: WorkItem; held: Lease }): void {
   if (item.direction !== "forward") openWork(state).uncounted.add(held.node);
   endLease(state, { item, held });
 }
 
-/** Ends every lease of an item whose input is about to change; its miners stop computing. */
 export function cancelLeases(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
   const cancelled = item.leases;
   for (const held of cancelled) endInVain(state, { item, held });
   return cancelled.map(({ node, task }) => send(node, { type: "cancelTasks", tasks: [task] }));
 }
 
-/**
- * Ends a lease without a usable result: the item waits again, unless another lease of it is live. `isInDoubt`: it was
- * answered.
- */
+/** Without a usable result. `isInDoubt`: it was answered. */
 export function releaseLease(
   state: OrchestratorState,
   options: { item: WorkItem; held: Lease; reason: string; nowMs: number; isInDoubt?: boolean },
@@ -192,7 +184,7 @@ export interface Accepted {
   readonly nowMs: number;
 }
 
-/** Books a checked result and unblocks what follows; a competing lease ends. `unused`: refs that are not needed. */
+/** Books a checked result. `unused`: refs that are not needed. */
 export function acceptResult(
   state: OrchestratorState,
   { item, held, member, output, losses, nowMs }: Accepted,
@@ -231,7 +223,7 @@ export function acceptResult(
   };
 }
 
-/** A repeated task's output is not needed: the first one is already in use. */
+/** A repeated task's output is not needed: the first is in use. */
 function keepOutput(
   state: OrchestratorState,
   options: { flow: Flow; item: WorkItem; held: Lease; member: Member; output: BlobRef | null },
@@ -254,9 +246,7 @@ function keepOutput(
   return [];
 }
 
-// ------------------------------------------------------------------------------------------------- after a loss
-
-/** Ends every lease of the member without blame: its session restarted and the tasks may have been lost in transit. */
+/** Without blame: the session restarted, and tasks may have been lost in transit. */
 export function returnLeases(
   state: OrchestratorState,
   member: Member,
@@ -274,7 +264,6 @@ export function returnLeases(
   return returned;
 }
 
-/** Items reserved for this member are open to every replica again. */
 export function openOwnQueue(state: OrchestratorState, member: Member): void {
   const stage = member.stage;
   if (stage === null || isEmpty(member.own)) return;
@@ -288,10 +277,7 @@ export function openOwnQueue(state: OrchestratorState, member: Member): void {
   for (const item of items) heapPush(heapOf(shared, item), item, inDataOrder);
 }
 
-/**
- * Requeues everything in the open step that is lost with a member. Returns how many tasks. The member is already
- * disconnected.
- */
+/** Requeues everything in the open step that is lost with a disconnected member. Returns how many tasks. */
 export function reissueWorkOf(state: OrchestratorState, member: Member): number {
   if (state.work === null) return 0;
   const returned = returnLeases(state, member) + reissueCredited(state, { member, tasks: [...member.stepTasks] });

@@ -1,10 +1,9 @@
 /**
- * Creates a step's outcome when it closes, keeps it for a while, and drops it.
+ * Creates a step's outcome when it closes, and keeps it for a while: the newest `outcomesKept`, and at most
+ * `mostAudited` whose wires an open audit needs.
  *
- * Owns the only conversion of the open step's work to a `StepOutcome`, and the memory of outcomes: it keeps the newest
- * `outcomesKept`, and those whose wires an open audit needs, at most `mostAudited` of these. A consumer that needs more
- * history (sums for attribution, for example) folds each outcome into its own state when the step closes. The outcome
- * of a step undone by a rollback is dropped, or marked while its audit is open.
+ * A consumer that needs more history folds each outcome into its own state when the step closes. The outcome of a step
+ * undone by a rollback is dropped, or marked while its audit is open.
  */
 
 import { assert, present } from "../../assert.ts";
@@ -34,7 +33,6 @@ interface Closing {
   readonly nowMs: number;
 }
 
-/** Creates the outcome of a step in which everything is done and committed. */
 export function outcomeOf(state: OrchestratorState, { work, gradient, keepsWires, nowMs }: Closing): StepOutcome {
   const { config, step, round } = state;
   const { squareSum, outliers } = gradient;
@@ -86,7 +84,7 @@ interface Tally {
   dropped: number;
 }
 
-/** Miners in the order of their first task in the step's data; then those whose work was all redone. */
+/** In the order of their first task in the step's data; then those whose work was all redone. */
 function minersOf({ forwardUnits }: OrchestratorState, flows: readonly Flow[]): Map<NodeId, Tally> {
   const miners = new Map<NodeId, Tally>();
   const enter = (node: NodeId): Tally => {
@@ -142,9 +140,7 @@ function wiresOf({ items, wires, gradients }: Flow): (KeptWire | null)[] {
   });
 }
 
-// --------------------------------------------------------------------------------------------------- keeping and dropping
-
-/** Returns wires that are no longer needed, for the shell to release. */
+/** Returns what the shell may release. */
 export function keepOutcome(
   state: OrchestratorState,
   { outcome, work }: { outcome: StepOutcome; work: StepWork },
@@ -162,7 +158,6 @@ export function releaseWires(state: OrchestratorState, outcome: StepOutcome): Bl
   return refs;
 }
 
-/** The shell no longer has these. */
 export function loseWires(state: OrchestratorState, isLost: (ref: BlobRef) => boolean): void {
   for (const outcome of auditedOutcomes(state)) {
     outcome.wires = outcome.wires?.map((wires) =>
@@ -173,12 +168,10 @@ export function loseWires(state: OrchestratorState, isLost: (ref: BlobRef) => bo
   }
 }
 
-/** Outcomes whose wires are held for an audit, in the order in which their steps closed. */
 export function auditedOutcomes({ outcomes }: OrchestratorState): StepOutcome[] {
   return outcomes.filter(({ wires }) => wires !== null);
 }
 
-/** The run has rolled back to the step `toStep`: outcomes closed since do not count. */
 export function undoOutcomes(state: OrchestratorState, toStep: number): void {
   for (const outcome of state.outcomes) if (outcome.step >= toStep) outcome.isUndone = true;
   dropOld(state);
@@ -192,7 +185,6 @@ function dropOld(state: OrchestratorState): void {
 const mayStay = ({ wires, isUndone }: StepOutcome, { isNew }: { isNew: boolean }): boolean =>
   wires !== null || (isNew && !isUndone);
 
-/** Asserts this file's invariants on `state.outcomes`. */
 export function assertOutcomes(state: OrchestratorState): void {
   const { outcomes, audit } = state;
   let before = -1;

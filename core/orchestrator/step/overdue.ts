@@ -1,13 +1,10 @@
 /**
- * An item in doubt that its stage leaves undone: every connected replica has failed it, or holds it far longer than
- * expected.
+ * An item in doubt that every connected replica has failed or holds far longer than expected.
  *
- * A replica that has not tried the item could tell a bad input from a bad stage. One that is disconnected, loads its
- * stage or answers nothing may be an accomplice of the input's maker, and the step would wait for it forever. The input
- * is recomputed instead, which blames nobody and costs one microbatch. If its results are then large but usable again,
- * one is accepted as if all had tried (`isAgreed`), once the deadline of all the others has passed, so those that
- * failed it may have it again. A verdict on the stage waits for every replica. Out of scope: leases and their alarms
- * (leases.ts).
+ * A replica that has not tried it could tell a bad input from a bad stage, but a disconnected, loading or silent one
+ * may be an accomplice of the input's maker, and the step would wait forever. So the input is recomputed, which blames
+ * nobody. If the results are large but usable again, one is accepted as if all had tried, once the deadline of all the
+ * others has passed. A verdict on the stage waits for every replica.
  */
 
 import type { TaskId } from "../../ids.ts";
@@ -20,7 +17,7 @@ import { mayRemake, remake } from "./remaking.ts";
 import { isUsable } from "./result_check.ts";
 import { hasRefused, type WorkItem } from "./step_state.ts";
 
-/** A lease's alarm rings: its result is overdue, by the deadline or by its miner's pace. */
+/** A lease's result is overdue, by its deadline or its miner's pace. */
 export function onOverdue(
   state: OrchestratorState,
   { task, nowMs }: { task: TaskId; nowMs: number },
@@ -34,12 +31,11 @@ export function onOverdue(
   return [...effects, ...remakeIfLeft(state, item)];
 }
 
-/** Recomputes the item's input if no connected replica can be expected to tell more. */
 export function remakeIfLeft(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
   if (!isLeft(state, item) || isShared(state, item)) return [];
   const why = item.refused.some(({ doubt }) => isUsable(doubt)) ? "agreed" : "hopeless";
   if (!mayRemake(state, { item, why })) return [];
   const { members } = rosterOf(state, item.stage);
-  // Except loading ones.
+  // `members` excludes loading ones.
   return remake(state, { item, isUnanimous: members.every(({ node }) => hasRefused(item, node)) });
 }

@@ -1,12 +1,10 @@
 /**
- * What miners sign for in a step, and the orchestrator's record of it, so that a verdict can be proven to be about work
- * that the miner signed.
+ * What miners sign for in a step, so that a verdict can be proven to be about work that the miner signed.
  *
  * The request to commit a gradient (sealing.ts) names results: of each credited gradient task its own, and that of its
- * forward if the member did both under this assignment and the output in use is that of this attempt. The orchestrator
- * knows the hashes of all of them, so it knows the root. A miner that signs another one is blamed. Work redone by
- * others, of a lost session, or with recomputed wires is not asked for, because the miner may have none of it. So an
- * honest miner always has exactly the requested results.
+ * forward if the member did both under this assignment and the output in use is that of this attempt. Other work is not
+ * asked for, because the miner may lack it: so an honest miner has exactly the requested results. The orchestrator
+ * knows their hashes, and thus the root; a miner that signs another is blamed.
  *
  * Invariant: a member's chain has a link for each step whose header counted its tasks since its stage was assigned.
  */
@@ -30,13 +28,11 @@ interface DeliveredWork {
   readonly leaves: readonly string[]; // their hashes
 }
 
-/** A gradient task that the member holds. */
 export interface ExpectedTask {
   readonly task: TaskId;
   readonly item: WorkItem;
 }
 
-/** The results that the member must sign for. */
 function resultsOf(state: OrchestratorState, member: Member): DoneWork[] {
   const work = present(state.work, "an open step");
   return member.stepTasks.flatMap((task) => {
@@ -52,17 +48,15 @@ function deliveredBy(state: OrchestratorState, member: Member): DeliveredWork {
   return { tasks: results.map(({ task }) => task), leaves: results.map(workHash) };
 }
 
-/** The tasks behind these results. */
 export function tasksDelivered(state: OrchestratorState, member: Member): TaskId[] {
   return resultsOf(state, member).map(({ task }) => task);
 }
 
-/** The root that its answer must sign. */
 export function rootDelivered(state: OrchestratorState, member: Member): string {
   return rootOf(deliveredBy(state, member).leaves);
 }
 
-/** The tasks of its results once these tasks are done as well, as far as can be foreseen. */
+/** `tasksDelivered` once the expected tasks are done, as far as can be foreseen. */
 export function tasksDeliveredAhead(
   state: OrchestratorState,
   member: Member,
@@ -80,7 +74,6 @@ export function tasksDeliveredAhead(
   return tasks;
 }
 
-/** The gradient task's forward, if it is not a turnaround, and the task itself. */
 function itemsOf(flow: Flow, item: WorkItem): readonly WorkItem[] {
   const forward = item.direction === "backward" ? flow.items[item.stage] : undefined;
   return forward === undefined ? [item] : [forward, item];
@@ -106,7 +99,7 @@ function doneBy(
   };
 }
 
-/** The receipt in a commitment; blames its sender if that is not what it delivered. */
+/** Null: the sender signed another root, and is blamed. */
 export function receiptOf(
   state: OrchestratorState,
   { member: { node, head }, message, asked: { root } }: { member: Member; message: StepSealed; asked: SealRequest },
@@ -121,14 +114,13 @@ export function receiptOf(
   return { receipt: null, effects: blame(state, { node, fault: fault("unauthenticated", detail) }) };
 }
 
-/** The step's header counts the member's work. */
 export function extendChain(state: OrchestratorState, { member, work }: { member: Member; work: StepWork }): void {
   const { round, step } = state;
   const asked = work.asked.get(member.node);
   if (asked !== undefined) member.head = nextHead(member.head, { round, step, root: asked.root });
 }
 
-/** The positions of tasks in their miners' receipts of the closing step; tasks without one are left out. */
+/** Tasks without a receipt are left out. */
 export function receiptsOf(
   state: OrchestratorState,
   { work, node, tasks }: { work: StepWork; node: NodeId; tasks: readonly TaskId[] },

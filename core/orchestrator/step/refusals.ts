@@ -1,11 +1,10 @@
 /**
  * The cause of an implausible result: the miner that sent it, the maker of its input, or the stage's parameters.
  *
- * The orchestrator never runs the model here, so another replica tries the same item. If every replica fails
- * (`isShared`), or they disagree about a gradient, the input is suspected first, and other makers repeat it
- * (remaking.ts). Only if that does not help is a large value that two agree on accepted; if none has a usable value the
- * stage's parameters have gone bad, so its replicas reload the round's parameters, and if that does not help the run
- * stops rather than train on nothing. A disconnected or loading replica counts here, so the decision waits for it. A
+ * The orchestrator never runs the model here, so another replica tries the same item. If every replica fails, or they
+ * disagree about a gradient, other makers repeat the input (remaking.ts). If that does not help, a large value that two
+ * agree on is accepted; if none has a usable value, the stage's replicas reload the round's parameters, and if that
+ * does not help the run stops rather than train on nothing. The decision waits for disconnected and loading replicas. A
  * stage's only replica has no one to agree with: it is blamed.
  */
 
@@ -28,10 +27,7 @@ export const mostAsked = 8; // replicas of a large stage
 const attemptsAlone = 2; // of a stage's only replica
 const mostReloads = 2; // of a stage in a round
 
-/**
- * Whether every replica has failed the item, including disconnected ones. A replica that has left since does not
- * replace one that never tried.
- */
+/** Disconnected ones count. One that has left does not stand in for one that never tried. */
 export function isShared(state: OrchestratorState, item: WorkItem): boolean {
   const { members, assigned } = rosterOf(state, item.stage);
   const failers = refusersOf(item);
@@ -40,10 +36,7 @@ export function isShared(state: OrchestratorState, item: WorkItem): boolean {
   return failed >= Math.min(members.length, mostAsked) && !isAwaited(state.rosters[item.stage]!, item);
 }
 
-/**
- * Whether a replica that has not tried the item may still return, or may soon have loaded the stage if no usable result
- * exists.
- */
+/** Whether an untried replica may still return or, without a usable result so far, finish loading the stage. */
 export function isAwaited({ members, assigned }: StageRoster, item: WorkItem): boolean {
   const failers = refusersOf(item);
   if (failers.size >= mostAsked) return false;
@@ -51,7 +44,7 @@ export function isAwaited({ members, assigned }: StageRoster, item: WorkItem): b
   return assigned > members.length && !item.refused.some(({ doubt }) => isUsable(doubt));
 }
 
-/** Whether every connected replica has failed the item or lets it wait. */
+/** Whether every connected replica has failed the item or is overdue with it. */
 export function isLeft(state: OrchestratorState, item: WorkItem): boolean {
   const { members, assigned } = rosterOf(state, item.stage);
   if (item.refused.length === 0 || assigned <= 1) return false;
@@ -63,8 +56,8 @@ export function isLeft(state: OrchestratorState, item: WorkItem): boolean {
 const leastUsable = 2; // of three or more replicas, so that one that is alone for a while does not decide
 
 /**
- * Whether those that failed the item may have it again although not all have answered: each of the others had it until
- * its deadline passed. A disconnected or merely slow one may still contradict.
+ * Whether those that failed the item may have it again, because each of the others had it until its deadline. A
+ * disconnected or merely slow one may still contradict.
  */
 export function mayTryAgain(state: OrchestratorState, item: WorkItem): boolean {
   const { members, assigned } = rosterOf(state, item.stage);
@@ -75,9 +68,8 @@ export function mayTryAgain(state: OrchestratorState, item: WorkItem): boolean {
 }
 
 /**
- * Whether an implausible result is accepted, because every replica that could try the item computed an implausible one
- * or none. It must be usable and matched by another's numbers. If two others agree, theirs is awaited; if no two agree,
- * the result least out of range is accepted, because it does the least harm.
+ * Whether an implausible result is accepted, because no replica computed a plausible one. Another must match it; if no
+ * two others agree, the result least out of range is accepted.
  */
 export function isAgreed(
   state: OrchestratorState,
@@ -92,15 +84,12 @@ export function isAgreed(
 
 const isAlike = (a: Doubt, b: Doubt): boolean => a.measure === b.measure && isClose(a.value, b.value);
 
-/** Whether no replica of the stage has computed anything usable. */
 export function isHopeless(state: OrchestratorState, item: WorkItem): boolean {
   return isShared(state, item) && !item.refused.some(({ doubt }) => isUsable(doubt));
 }
 
 /**
- * The most claims of a node in a round, so that it cannot have every microbatch recomputed without ever being wrong.
- * Each claim costs a replica of every stage its work on a microbatch, so after a recent claim in vain a node has only
- * one per round.
+ * Per node and round: each claim costs a replica of every stage its work on a microbatch. Fewer after a claim in vain.
  */
 const mostClaims = { usual: 3, doubted: 1 };
 
@@ -117,8 +106,8 @@ interface Contest {
 }
 
 /**
- * Whether the replicas that failed a gradient task contradict the one that did it: a wire of ordinary size may make
- * honest gradients explode, and an accomplice may deny it. A suspect's claim has already been examined in this round.
+ * Whether those that failed a gradient task contradict the one that did it: a wire of ordinary size may make honest
+ * gradients explode, and an accomplice may deny it.
  */
 export function isContested(state: OrchestratorState, contest: Contest): boolean {
   const against = claimsOf(state, contest);
@@ -126,7 +115,7 @@ export function isContested(state: OrchestratorState, contest: Contest): boolean
     against.some((a) => against.some((b) => a.node !== b.node && isAlike(a.doubt, b.doubt)));
 }
 
-/** The microbatch is recomputed because of them; a second time decides who was wrong, so it is free. */
+/** A second recomputation decides who was wrong, so it is free. */
 export function noteClaims(state: OrchestratorState, contest: Contest): void {
   if (flowOf(state, contest.item).past.length > 0) return;
   for (const node of new Set(claimsOf(state, contest).map((claim) => claim.node))) {
@@ -144,10 +133,9 @@ function claimsOf(state: OrchestratorState, { item, result, doer }: Contest): Fa
 }
 
 /**
- * Another replica has done the item, so a replica that failed it with numbers impossible for any input was wrong.
- * Gradients depend on the input, so for them remaking.ts decides, if two attempts allow it. Large but usable numbers
- * may be the honest result of a cheat's wire: one claim against another, which an audit decides. A loss is bounded
- * whatever the wire, and its bound never moves.
+ * Another replica has done the item, so one that failed it with numbers impossible for any input was wrong. For
+ * gradients, which depend on the input, remaking.ts decides; large but usable numbers may be the honest result of a
+ * cheat's wire. A loss is bounded whatever the wire.
  */
 export function settleRefusals(
   state: OrchestratorState,
@@ -173,7 +161,6 @@ export function settleRefusals(
   return effects;
 }
 
-/** No replica of the stage computes finite values: all restart with the round's parameters. */
 export function reloadStage(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
   const { stage } = item;
   const effects: OrchestratorEffect[] = [];

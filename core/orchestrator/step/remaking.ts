@@ -1,18 +1,15 @@
 /**
- * Recomputes a microbatch by other miners because the replicas that computed with its wires failed or disagreed.
+ * Recomputes a microbatch by other miners because replicas that computed with its wires failed or disagreed.
  *
- * A wire of ordinary size can make results computed from it unusable, so nobody is blamed for a result while its input
- * has only one maker. All work on the microbatch in the step is dropped, including gradients; each task goes to a
- * replica that has not done it before, the task in doubt first to those that failed it. When the step closes the
- * attempts are compared, wire by wire, starting from the tokens, which are the orchestrator's. A replica that failed
- * all attempts while others did not was wrong. In a round's first step replicas hold the same parameters, so there the
- * maker of an unusable wire was wrong too if it is one of the first two that are far apart; if none are far apart, a
- * replica that failed one and computed with the other was wrong. Otherwise nobody is at fault. Replicas that have
- * learned from different text compute different wires, so after the first step a maker is named, and unpaid for that
- * attempt, only if no replica could compute with its wire.
+ * A wire of ordinary size can make results unusable, so nobody is blamed for a result while its input has only one
+ * maker. All work on the microbatch in the step is dropped; each task goes to a replica that has not done it before,
+ * the task in doubt first to those that failed it. When the step closes, the attempts are compared wire by wire, from
+ * the tokens on. A replica that failed all attempts while others did not was wrong. In a round's first step replicas
+ * hold the same parameters, so there the maker of an unusable wire was wrong too if it is one of the first two that are
+ * far apart; if none are, a replica that failed one and computed with the other was wrong. Later a maker is only named,
+ * and unpaid for that attempt, if no replica could compute with its wire.
  *
- * Invariants: a microbatch is recomputed at most `mostMakings` times in a step, and only while another replica is
- * available; it counts once. Out of scope: which results are in doubt (refusals.ts).
+ * Invariants: at most `mostMakings` attempts in a step, only while another replica is available; one counts.
  */
 
 import { plural } from "../../plural.ts";
@@ -48,10 +45,10 @@ const mostMakings = {
   contested: 2, // one replica says it can
   agreed: 1, // its results have an unusual size
 };
-// Microbatches of a step that a stage may have recomputed for unusual sizes: the stage itself may be the cause.
+// Microbatches of a step: the stage itself may be the cause.
 const mostAgreed = 3;
 const alike = 0.05; // replicas of a stage differ by rounding, see wire_apart.ts
-const harmless = 2 ** 20; // honest results are far below; smaller ones may be unusual only because of other results
+const harmless = 2 ** 20; // honest results are far below; smaller ones may be unusual only because of others
 const unlike = 0.5; // rounding cannot cause this in a row
 
 export function mayRemake(
@@ -82,7 +79,6 @@ function hasOtherMaker(state: OrchestratorState, { item, isAny }: { item: WorkIt
 
 const makerOf = ({ madeBy, doneBy }: WorkItem): NodeId | null => madeBy?.node ?? doneBy;
 
-/** Drops all work on the item's microbatch and restarts from its tokens. */
 export function remake(
   state: OrchestratorState,
   { item, isUnanimous }: { item: WorkItem; isUnanimous: boolean },
@@ -103,7 +99,7 @@ export function remake(
   flow.gradients.fill(null);
   flow.losses = null;
   const again = [...refusersOf(item)];
-  const makers = flow.items.map((each) => each.stage === item.stage ? null : makerOf(each)); // its own stage is not in doubt
+  const makers = flow.items.map((each) => each.stage === item.stage ? null : makerOf(each)); // its own is not in doubt
   const effects = flow.items.flatMap((each, i) => reset(state, { item: each, maker: makers[i] ?? null }));
   item.again = again;
   for (const each of flow.items) if (each.status === "done") makeAgain(state, each);
@@ -112,10 +108,7 @@ export function remake(
   return unused.length === 0 ? effects : [...effects, { type: "release", refs: unused }];
 }
 
-/**
- * Units of the dropped work. Also pay the forward's miner for the backward it lost, so that nobody pays for meeting a
- * bad maker often.
- */
+/** A forward's miner is also paid for the backward it lost, so that meeting a bad maker costs nobody. */
 function unitsDone({ forwardUnits }: OrchestratorState, { items }: Flow): Map<NodeId, number> {
   const units = new Map<NodeId, number>();
   const last = items.length - 1;
@@ -129,7 +122,6 @@ function unitsDone({ forwardUnits }: OrchestratorState, { items }: Flow): Map<No
   return units;
 }
 
-/** Items not done wait for their input again. */
 function reset(
   state: OrchestratorState,
   { item, maker }: { item: WorkItem; maker: NodeId | null },
@@ -164,10 +156,6 @@ function unqueue(state: OrchestratorState, item: WorkItem): void {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------- comparing
-// attempts
-
-/** Compares every earlier wire of the same forward with the new one. */
 export function compareMakings(
   state: OrchestratorState,
   { item, last }: { item: WorkItem; last: BlobRef },
@@ -205,7 +193,7 @@ export function onWiresCompared(
   return [];
 }
 
-/** The step is complete: judges the participants by its attempts. */
+/** Judges everyone involved, once the step is complete. */
 export function settleMakings(state: OrchestratorState, { flows }: StepWork): OrchestratorEffect[] {
   const effects: OrchestratorEffect[] = [];
   for (const flow of flows) {
@@ -233,13 +221,10 @@ interface Finding {
   readonly detail: string;
   readonly isProven: boolean;
   readonly isUnpaid: boolean; // for its work in the dropped attempts
-  readonly inVain?: readonly NodeId[]; // replicas that computed with it and are paid for that
+  readonly inVain?: readonly NodeId[]; // replicas that are paid for computing with it
 }
 
-/**
- * In a round's first step all replicas of a stage hold the same parameters; after that they differ by what they
- * learned.
- */
+/** Replicas of a stage hold the same parameters. */
 const areEqual = (state: OrchestratorState): boolean => state.step === state.roundFirstStep;
 
 function findingsOf(state: OrchestratorState, { flow, making }: { flow: Flow; making: Making }): Finding[] {
@@ -252,7 +237,6 @@ function findingsOf(state: OrchestratorState, { flow, making }: { flow: Flow; ma
   ];
 }
 
-/** Judges two wires of one input that are far apart. */
 function falselyMade(
   state: OrchestratorState,
   { flow, making, first }: { flow: Flow; making: Making; first: number },
@@ -276,8 +260,8 @@ function falselyMade(
 }
 
 /**
- * Finds replicas that failed every attempt where another did not, or that failed one input and computed with an equal
- * one. If all had failed the first one, nobody is to blame for it.
+ * They failed every attempt where another did not, or one input but not an equal one. If all failed the first, nobody
+ * is to blame.
  */
 function falselyFailed(
   state: OrchestratorState,
@@ -307,7 +291,7 @@ function falselyFailed(
 
 const mostCompared = 3; // makers of a wire
 
-/** Whether only a few of the available replicas computed some wire before the item: they may all have been wrong. */
+/** Whether only a few replicas have computed some wire before the item: all may have been wrong. */
 function hasUntriedMaker(state: OrchestratorState, { flow, item }: { flow: Flow; item: WorkItem }): boolean {
   return flow.items.slice(0, item.stage).some((each, stage) => {
     const makers = new Set(flow.past.map((making) => making.makers[stage] ?? null)).add(makerOf(each));

@@ -1,10 +1,9 @@
 /**
- * Whether a task's result can be right, as far as the orchestrator can tell without computing it: shape, finite values,
- * a plausible range.
+ * Whether a task's result can be right, judged without computing it: shape, finite values, a plausible range.
  *
- * A misshapen result alone proves its sender wrong. An implausible one (non-finite, or far larger than recent results
- * of the stage) may be caused by the microbatch or by the stage, so refusals.ts asks another replica first. A result
- * that passes keeps the consumer's arithmetic far from overflow, so a consumer has no reason to refuse it.
+ * A misshapen result proves its sender wrong. An implausible one may be caused by the microbatch or by the stage, so
+ * refusals.ts asks another replica first. A result that passes keeps the consumer's arithmetic far from overflow, so a
+ * consumer has no reason to refuse it.
  */
 
 import { present } from "../../assert.ts";
@@ -30,29 +29,20 @@ export type Judgement =
 
 const notFinite = "not finite, or its codes or token ids are invalid"; // badScale
 const measures = [["largest", "largest"], ["rms", "root mean square"]] as const;
-const wiresForRange = 4; // with fewer, only the first range is available
+const wiresForRange = 4; // with fewer, the first range applies
 const firstRange = 1024; // before training wires are below 10, gradients below 1
 const leastRange = 1e-9; // a majority's zeros must not rule out every other value
-/**
- * Multiples or fractions of the median of recent wires. Honest ones stay within 10 and 2.8, the largest even when the
- * loss jumps.
- */
+/** Times the median of recent wires, up or down. Honest ones stay within 10 and 2.8. */
 const mostGrowth = { largest: 64, rms: 16 };
 const mostApart = 2; // two computations of one task differ by rounding
-// Losses are at most a few times that of a guess, ln(vocabulary size), unless two replicas report more.
+// Times the loss of a guess, ln(vocabulary size).
 const mostGuesses = 3;
 export const mostLoss = 1000; // nats; no honest replica exceeds this on any input
 
-/**
- * When every replica reports one, a large value comes from the stage, not from a cheat; beyond this limit the stage has
- * diverged.
- */
+/** A large value that every replica reports comes from the stage; beyond this the stage has diverged. */
 const mostShared = 2 ** 30;
 
-/**
- * Whether an honest replica can have computed it: a wire within its range may still push its consumer's gradient out of
- * range.
- */
+/** Possible for an honest replica: a wire within its range may push a gradient out of range. */
 export const isUsable = ({ value }: Doubt): boolean => value <= mostShared;
 
 export function judgeResult(
@@ -81,14 +71,13 @@ export function judgeResult(
 const largestLoss = ({ losses }: TaskDone): number => Math.max(0, ...losses ?? []);
 
 /**
- * Whether another replica's result of the same task matches the one in doubt. The plausible range moves with every
- * accepted wire, so two honest replicas can be judged differently although their numbers are nearly equal.
+ * Whether another result of the task matches the one in doubt. The range moves with every accepted wire, so nearly
+ * equal honest results can be judged differently.
  */
 export function confirms({ message, scale }: TaskResult, { measure, value }: Doubt): boolean {
   return isClose(value, measure === "loss" ? largestLoss(message) : scale[measure]);
 }
 
-/** Whether two finite numbers can be computations of the same value. */
 export const isClose = (a: number, b: number): boolean =>
   Number.isFinite(a) && a <= mostApart * b && b <= mostApart * a;
 
@@ -113,10 +102,8 @@ function shapeProblem(
 }
 
 /**
- * The plausible range of a wire's largest value, or of its root mean square. A wire of zeros is as bad as a huge one:
- * the normalisation after it divides by almost zero, and the consumer's honestly computed gradient explodes. Of two
- * replicas neither is a majority: values near either's wires are plausible, so that the faster one does not set the
- * range for the other alone.
+ * A wire of zeros is as bad as a huge one: the normalisation after it divides by almost zero, and the consumer's honest
+ * gradient explodes. Of two replicas neither is a majority: values near either's wires are plausible.
  */
 function rangeOf(
   state: OrchestratorState,

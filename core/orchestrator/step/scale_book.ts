@@ -1,11 +1,10 @@
 /**
- * The typical magnitudes in a run: for each stage the scales of its recent wires, the squared norms of its gradients,
- * the norms of its payloads. They bound one member's reports by its peers'.
+ * The typical magnitudes of each stage's recent wires, gradients and payloads. They bound one member's reports by its
+ * peers'.
  *
- * Owns the windows and the references taken from them. A reference is a median, so fewer than half of the reports move
- * it little; for wires, fewer than half of the nodes, however many tasks they do, excluding nodes that two validators
- * (or the only one) found wrong while others were not. Plain data. Out of scope: non-finite values, which callers have
- * already handled.
+ * A reference is a median, so fewer than half of the reports move it little; for wires, fewer than half of the nodes,
+ * however many tasks they do, without those that two validators (or the only one) found wrong. Plain data. Callers
+ * handle non-finite values.
  */
 
 import { lowerMedian } from "../../lower_median.ts";
@@ -20,18 +19,18 @@ export interface NotedWire {
 
 export interface StageScales {
   readonly wires: { readonly forward: NotedWire[]; readonly backward: NotedWire[] }; // of accepted results
-  readonly gradientSquares: number[]; // of closed steps: the reference of each
-  readonly payloadNorms: number[]; // of merged rounds: the reference of each, as a share of the longest step
-  payloadReach: number; // sum of learning rates that the newest is a share of; 0 before the first
+  readonly gradientSquares: number[]; // references of closed steps
+  readonly payloadNorms: number[]; // references of merged rounds, as a share of the longest step
+  payloadReach: number; // the newest one's sum of learning rates; 0 before it
 }
 
 export interface ScaleBook {
   readonly stages: readonly StageScales[];
-  readonly failedBy: Map<NodeId, Set<NodeId>>; // by miner, the validators whose newest audit of it failed
+  readonly failedBy: Map<NodeId, Set<NodeId>>; // by miner: validators whose newest audit of it failed
 }
 
 const wiresRemembered = 64;
-const wiresOfNode = 8; // of these, so that a fast node that computes nothing gets no more weight
+const wiresOfNode = 8; // of these, so that a fast node gets no more weight
 const stepsRemembered = 16;
 const roundsRemembered = 8;
 
@@ -43,7 +42,6 @@ export function openScaleBook(stages: number): ScaleBook {
   return { stages: Array.from({ length: stages }, none), failedBy: new Map() };
 }
 
-/** The largest of the available references; null without any. */
 export function largestOf(references: readonly (number | null)[]): number | null {
   let largest: number | null = null;
   for (const reference of references) {
@@ -64,7 +62,7 @@ export function noteWire(scales: StageScales, { direction, wire }: { direction: 
   remember(window, { value: wire, most: wiresRemembered });
 }
 
-/** A majority could move the reference at will; an audit's outcome does not depend on numbers. */
+/** Unlike a reference, an audit's outcome does not depend on a majority's numbers. */
 export function noteVerdict(
   { failedBy }: ScaleBook,
   { miner, validator, passed }: { miner: NodeId; validator: NodeId; passed: boolean },
@@ -78,13 +76,10 @@ export function noteVerdict(
 
 const wordsNeeded = 2; // with one, a validator could leave its accomplice's wires as the only reference
 
-/**
- * Wires of members that were not found wrong by two validators (or the only one); all wires if there are no such
- * members.
- */
+/** All wires if no member is trusted. */
 export function trustedWires(
   { failedBy }: ScaleBook,
-  { wires, validators }: { wires: readonly NotedWire[]; validators: ReadonlySet<NodeId> }, // those that are connected
+  { wires, validators }: { wires: readonly NotedWire[]; validators: ReadonlySet<NodeId> }, // connected
 ): readonly NotedWire[] {
   if (failedBy.size === 0) return wires;
   const needed = Math.min(wordsNeeded, Math.max(1, validators.size));
@@ -93,7 +88,7 @@ export function trustedWires(
   return trusted.length === 0 ? wires : trusted;
 }
 
-/** By one measure, the two middle values of the nodes' typical wires; with two nodes, both. */
+/** The two middle values of the nodes' medians; with two nodes, both. */
 export function middleWires(wires: readonly NotedWire[], measure: keyof WireScale): { lower: number; upper: number } {
   const byNode = new Map<NodeId, number[]>();
   for (const { node, scale } of wires) byNode.set(node, [...byNode.get(node) ?? [], scale[measure]]);

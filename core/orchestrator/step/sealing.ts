@@ -1,14 +1,12 @@
 /**
  * Gradient commitments: each contributor of the open step commits to a gradient over exactly its accepted tasks.
  *
- * A contributor is asked as soon as little more can come: with the last gradient task it is likely to get
- * (asking_ahead.ts), or when it has no lease and its stage has few or no waiting items. So the stages past the last
- * gradient commit while the others still work. With thousands of miners some are always being lost; a few then redo the
- * lost work while the others have long committed. A contributor that gets another gradient task is asked again.
+ * It is asked as soon as little more can come: with the last gradient task it is likely to get (asking_ahead.ts), or
+ * when it has no lease and few items of its stage wait. After another gradient task it is asked again.
  *
- * A miner lost after its commitment is treated as lost right after the step header: its share of the step is lost, like
- * its shares of the round's earlier steps, and the tasks stay counted. This does not apply to a stage's last
- * contributor. A miner that does not commit within its patience keeps its place, but others redo its tasks.
+ * A miner lost after its commitment counts as lost after the step header: its gradient is lost, the tasks stay counted,
+ * unless it was the stage's last contributor. One that does not commit within its patience keeps its place, but others
+ * redo its tasks.
  */
 
 import { present } from "../../assert.ts";
@@ -32,17 +30,14 @@ import { isTail } from "./wiring.ts";
 const leastPatienceMs = 5000;
 const deafMs = leastPatienceMs / 2;
 const mostPutOffs = 3; // in a round
-const returnMs = 10_000; // extra time for a disconnected one, which may be on its way back
+const returnMs = 10_000; // more for a disconnected one
 
-/**
- * Asks contributors that have, or will likely have, all their work of this step. Called when nothing more can be
- * leased.
- */
+/** Called when nothing more can be leased. */
 export function requestSeals(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   return [...askAhead(state), ...sealIdle(state, nowMs)];
 }
 
-/** Asks every contributor whose part can now change only through a loss. */
+/** Asks contributors whose part can change only through a loss. */
 function sealIdle(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { work } = state;
   if (work === null) return [];
@@ -74,7 +69,7 @@ export function askForSeal(
   return send(member.node, { type: "sealStep", round, step, request, tasks: [...member.stepTasks], delivered });
 }
 
-/** Everything that the request names is here: from now on its answer is due, and counts. */
+/** From now on its answer counts, and has a deadline. */
 function awaitSeal(
   state: OrchestratorState,
   { member, request, nowMs }: { member: Member; request: number; nowMs: number },
@@ -88,7 +83,7 @@ function awaitSeal(
   setAlarm(state, { type: "seal", node, atMs: lookMs });
 }
 
-/** The member's link was broken: the request may only just have reached it. */
+/** After a broken link the request may only just have reached it. */
 export function renewPatience(state: OrchestratorState, { member, nowMs }: { member: Member; nowMs: number }): void {
   const { work } = state;
   const request = work?.asked.get(member.node);
@@ -99,10 +94,7 @@ export function renewPatience(state: OrchestratorState, { member, nowMs }: { mem
   work.asked.set(member.node, { ...request, lookMs, deadlineMs });
 }
 
-/**
- * The time it would need to repeat all its tasks: by then others could have done them as well. A device with a gradient
- * that does not count may still be computing it.
- */
+/** The time to repeat all its tasks, as others could. A device may still compute a gradient that does not count. */
 function patienceMs(state: OrchestratorState, member: Member): number {
   const { deterministic, limits } = state.config;
   if (deterministic) return limits.leaseMs;
@@ -112,7 +104,7 @@ function patienceMs(state: OrchestratorState, member: Member): number {
   return Math.min(limits.leaseMs, Math.max(leastPatienceMs, forwards * awaitedForwardMs(roster, member)));
 }
 
-/** Handles a contributor that has not committed: wait, reassign its tasks, or remove it. */
+/** `isLost`: the contributor must be removed. */
 export type SealAlarm = { readonly effects: OrchestratorEffect[]; readonly isLost: boolean };
 
 export function onSealAlarm(
@@ -139,8 +131,8 @@ export function onSealAlarm(
 }
 
 /**
- * Whether several answers are pending and no member at all has been heard for long: the orchestrator itself may be
- * unable to receive. Only a few times in a round, so that colluding members cannot use it to be late.
+ * If several answers are pending and no member has been heard for long, the orchestrator may be unable to receive.
+ * Limited, so that colluding members cannot use it to be late.
  */
 function mayPutOff({ hearing }: OrchestratorState, { asked, sealed }: StepWork, nowMs: number): boolean {
   const isDeaf = nowMs - (hearing.lastMs ?? nowMs) >= deafMs;
@@ -184,7 +176,7 @@ export function onStepSealed(
   const asked = work?.asked.get(member.node);
   const ahead = work?.askedAhead.get(member.node);
   if (ahead?.request === message.request && ahead.tasks.length === member.stepTasks.length) {
-    // All named results are here, but it was given one more task: asked again after it.
+    // It got one more task and is asked again after it.
     work?.askedAhead.delete(member.node);
     return [];
   }
@@ -192,7 +184,7 @@ export function onStepSealed(
     work === null || message.step !== state.step || asked === undefined || message.request !== asked.request ||
     message.tasks !== member.stepTasks.length || work.sealed.has(member.node)
   ) {
-    return []; // An answer to an outdated request, with a new one on its way; or a repeated answer, which counts once.
+    return []; // outdated, with a new request on its way; or repeated
   }
   if (!(message.gradientSquareSum >= 0) || !Number.isFinite(message.gradientSquareSum)) {
     const detail = `The gradient norm of step ${state.step} must be finite, and is ${message.gradientSquareSum}`;
@@ -205,12 +197,11 @@ export function onStepSealed(
   return effects;
 }
 
-/** Whether nothing is left to do and every contributor has committed. */
 export function isSealed(work: StepWork): boolean {
   return work.left === 0 && work.sealed.size === work.contributors.size;
 }
 
-/** Keeps a lost member's committed tasks counted if its stage has another contributor. Returns how many. */
+/** Keeps a lost member's tasks counted if its stage has another contributor. Returns how many. */
 export function departSealed(state: OrchestratorState, member: Member): number {
   const { node, stage, stepTasks } = member;
   const { work } = state;

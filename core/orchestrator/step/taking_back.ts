@@ -1,11 +1,10 @@
 /**
- * Finished work of the open step that must be redone: gradients lost with their miner, wires lost with the
- * orchestrator.
+ * Finished work of the open step that must be redone.
  *
  * Gradients live at the miner that computed them: when it leaves, its credited tasks wait again. Wires live in the
- * orchestrator's memory: those lost with a dead process are recomputed by free replicas, from the tokens if necessary,
- * and only if something waits for them. A gradient wire is recomputed by withdrawing its task's credit, so that no
- * gradient counts twice. Out of scope: ending leases (leases.ts).
+ * orchestrator's memory: those lost with a process are recomputed by free replicas, from the tokens if necessary, and
+ * only if something waits for them. For a gradient wire its task's credit is withdrawn, so that no gradient counts
+ * twice.
  */
 
 import { present } from "../../assert.ts";
@@ -16,7 +15,7 @@ import { flowOf, missingInputs, queueItem } from "./wiring.ts";
 
 const openWork = (state: OrchestratorState): StepWork => present(state.work, "an open step");
 
-/** A contributor without a lease may be asked to commit, unless it has already been asked for exactly these tasks. */
+/** Not if it has already been asked for exactly these tasks. */
 export function noteIdle(state: OrchestratorState, member: Member): void {
   const { node, stage } = member;
   const work = openWork(state);
@@ -24,10 +23,7 @@ export function noteIdle(state: OrchestratorState, member: Member): void {
   present(work.idle[stage], "every stage has a set").add(node);
 }
 
-/**
- * An item that is neither done nor leased is queued once its inputs are here; until then, the items that compute them
- * are redone.
- */
+/** Queues the item once its inputs are here; until then, the items that compute them are redone. */
 export function awaitInputs(state: OrchestratorState, item: WorkItem): void {
   const missing = missingInputs(flowOf(state, item), item);
   if (missing.length === 0) return queueItem(state, item);
@@ -38,7 +34,7 @@ export function awaitInputs(state: OrchestratorState, item: WorkItem): void {
   for (const maker of missing) if (maker.status === "done") makeAgain(state, maker);
 }
 
-/** Handles the loss of a done item's output. */
+/** The output of a done item is lost. */
 export function makeAgain(state: OrchestratorState, item: WorkItem): void {
   if (item.direction === "forward") return reopen(state, [item]);
   const work = openWork(state);
@@ -49,14 +45,14 @@ export function makeAgain(state: OrchestratorState, item: WorkItem): void {
   reissueCredited(state, { member, tasks: [task] });
 }
 
-/** The sum over a member's tasks cannot be split: all of them are redone. */
+/** The sum over its tasks cannot be split: all are redone. */
 function takeBackDeparted(state: OrchestratorState, departed: DepartedGradient): void {
   const work = openWork(state);
   work.departed.splice(work.departed.indexOf(departed), 1);
   reopen(state, departed.items);
 }
 
-/** Opens all before queueing any: an item that recomputes an input may be among them. */
+/** Opens all before queueing any: one may recompute another's input. */
 function reopen(state: OrchestratorState, items: readonly WorkItem[], avoid: NodeId | null = null): void {
   const work = openWork(state);
   for (const item of items) {
@@ -72,7 +68,6 @@ function reopen(state: OrchestratorState, items: readonly WorkItem[], avoid: Nod
   for (const item of items) awaitInputs(state, item);
 }
 
-/** Requeues credited gradient tasks whose gradient is gone. */
 export function reissueCredited(
   state: OrchestratorState,
   { member, tasks, avoid = null }: { member: Member; tasks: readonly TaskId[]; avoid?: NodeId | null },
@@ -99,7 +94,7 @@ function dropContributor(state: OrchestratorState, { node, stage }: Member): voi
   if (stage !== null) work.idle[stage]?.delete(node);
 }
 
-/** The orchestrator has lost these wires of the open step. No lease is open. */
+/** No lease is open. */
 export function forgetWires(state: OrchestratorState, lost: ReadonlySet<string>): void {
   const { work } = state;
   if (work === null || lost.size === 0) return;

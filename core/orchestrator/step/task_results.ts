@@ -1,4 +1,4 @@
-/** Miners' answers to a task: a result, which is judged before it counts, or a refusal. */
+/** Miners' answers to a task: a result, judged before it counts, or a refusal. */
 
 import { present } from "../../assert.ts";
 import { fault } from "../../fault.ts";
@@ -17,7 +17,7 @@ import type { Member, OrchestratorState } from "../state.ts";
 import type { StepFaultType } from "./step_outcome.ts";
 import { type Lease, noteFault, type WorkItem } from "./step_state.ts";
 
-/** The lease that a message refers to, if it belongs to the sender. */
+/** Null: it is not the sender's. */
 function heldBy(
   state: OrchestratorState,
   { member, task }: { member: Member; task: Lease["task"] },
@@ -112,13 +112,12 @@ function noteTaskFault(
   noteFault(present(state.work, "an open step"), { type, node, task });
 }
 
-/** Every replica has failed the item: its input is recomputed; if that does not help, the stage is reloaded. */
+/** Every replica has failed the item. */
 function tryOtherwise(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
   const why = item.refused.some(({ doubt }) => isUsable(doubt)) ? "agreed" : "hopeless";
   return mayRemake(state, { item, why }) ? remake(state, { item, isUnanimous: true }) : reloadStage(state, item);
 }
 
-/** A task's input was checked on arrival, so a miner that refuses it is wrong. */
 export function onTaskFailed(
   state: OrchestratorState,
   options: { member: Member; message: TaskFailed; nowMs: number },

@@ -1,10 +1,9 @@
 /**
- * The open step's work: a chain of items for each microbatch, and the queue in which an item waits.
+ * Each microbatch's chain of items, and the queue in which an item waits.
  *
- * A backward waits for the replica that did the forward, if it is connected; other items wait for any replica of the
- * stage. Fixed wiring (`deterministic`) sends microbatch i to replica i mod n and its gradients in ascending order, so
- * that every sum is computed in the same order in every run. Out of scope: choosing a replica (dispatch.ts), leases
- * (leases.ts).
+ * A backward waits for the replica that did the forward, if it is connected; other items wait for any. Fixed wiring
+ * (`deterministic`) sends microbatch i to replica i mod n and its gradients in ascending order, so that every sum is
+ * computed in the same order in every run.
  */
 
 import { assert, present } from "../../assert.ts";
@@ -104,7 +103,7 @@ export function flowOf(state: OrchestratorState, item: WorkItem): Flow {
 
 const replicasForAnItem = 8;
 
-/** Whether so few of the stage's items wait that most of its replicas will get nothing more in this step. */
+/** Whether so few items wait that most of its replicas will get nothing more in this step. */
 export function isTail(state: OrchestratorState, stage: StageIndex): boolean {
   const waiting = present(present(state.work, "an open step").waiting[stage], "every stage has a count");
   return waiting * replicasForAnItem <= rosterOf(state, stage).present;
@@ -126,7 +125,7 @@ function pushItem(queue: ItemQueue, item: WorkItem): void {
   heapPush(heapOf(queue, item), item, inDataOrder);
 }
 
-/** The only replica that may take the item; null if any may. */
+/** Null: any replica may take it. */
 function ownerOf(state: OrchestratorState, item: WorkItem): Member | null {
   const { stage } = item;
   if (state.config.deterministic) {
@@ -142,7 +141,6 @@ function ownerOf(state: OrchestratorState, item: WorkItem): Member | null {
   return isOpen || item.again.length > 0 ? null : presentReplica(state, { node: doneBy, stage });
 }
 
-/** Fixed wiring after a stage's replicas have changed: every waiting item goes to its new owner. */
 export function rewire(state: OrchestratorState, stage: StageIndex): void {
   if (!state.config.deterministic || state.work === null) return;
   const shared = present(state.work.queues[stage], "every stage has a queue");
@@ -156,7 +154,7 @@ export function rewire(state: OrchestratorState, stage: StageIndex): void {
   for (const item of items) queueItem(state, item);
 }
 
-/** Fixed wiring adds gradients in ascending order: every earlier one of this member is in flight or done. */
+/** Whether the member's earlier gradients are leased or done, as fixed wiring demands. */
 export function isInOrder(state: OrchestratorState, { item, member }: { item: WorkItem; member: Member }): boolean {
   if (!state.config.deterministic) return true;
   const replicas = replicasOf(state, item.stage);
@@ -168,10 +166,7 @@ export function isInOrder(state: OrchestratorState, { item, member }: { item: Wo
   });
 }
 
-/**
- * The items that wait for an item's output: the next in the chain, and for a forward also the backward that starts from its
- * wire.
- */
+/** The next in the chain; for a forward also the backward that starts from its wire. */
 export function consumersOf(flow: Flow, item: WorkItem): WorkItem[] {
   const stages = flow.wires.length;
   const next = flow.items[chainPosition(stages, item) + 1];
@@ -182,7 +177,7 @@ export function consumersOf(flow: Flow, item: WorkItem): WorkItem[] {
   return [next, backward].filter((each) => each !== undefined);
 }
 
-/** The items whose missing output this one needs: not computed yet, or gone. */
+/** The items whose missing output this one needs. */
 export function missingInputs(flow: Flow, { stage, direction }: WorkItem): WorkItem[] {
   const stages = flow.wires.length;
   const missing: WorkItem[] = [];
@@ -195,7 +190,6 @@ export function missingInputs(flow: Flow, { stage, direction }: WorkItem): WorkI
   return missing;
 }
 
-/** The input of a task, then its targets or the gradient it starts from. */
 export function taskAttachments(flow: Flow, item: { stage: StageIndex; direction: Direction }): Attachment[] {
   const { microbatch } = flow;
   const input: Attachment = item.stage === 0

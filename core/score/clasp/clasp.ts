@@ -1,31 +1,25 @@
 /**
- * CLASP: what each miner does to the loss, from logged pathways and their losses.
+ * CLASP: each miner's effect on the loss, in nats per token. A microbatch takes a random path, one miner per stage; a
+ * miner's pathways are compared with the others of its stage:
  *
- * A microbatch takes a random path, one miner in each stage, and yields a loss. A miner whose pathways end higher than those of
- * its stage-mates harms the model. Two estimates of this effect, in nats per token:
+ *     plain    mean loss of the miner's pathways - mean over the stage
+ *     paired   mean of (loss - reference) - median over the stage; the reference is the same text's loss on another
+ *              path, which removes the text's difficulty, nearly all of the variance
  *
- *     plain    mean loss of the miner's pathways - mean over its stage-mates
- *     paired   the same of (loss - reference), against the median of its stage-mates; the reference is the loss of the
- *              same text on another path, so the spread of the text's difficulty, nearly all of the variance, is gone
- *
- * Owns: the book and both estimates. A book takes constant memory for each place, and has at most `mostPlaces`. It holds
- * plain losses or differences, never both. Out of scope: where a reference comes from, and consequences: an effect is
- * statistics, which may raise an audit rate but proves nothing. Stage-mates of a harmful miner look better than average in
- * the plain form, because they never share a path with it.
- *
- * No number enters unchecked: a loss must be finite and not negative, and counts as `mostLoss` at most, so that one absurd claim
- * moves a mean by no more than mostLoss / samples.
+ * In the plain form, stage-mates of a harmful miner look better than average, because they never share its path.
+ * Effects are statistics and prove nothing. A loss counts as `mostLoss` at most, so one absurd claim moves a mean by at
+ * most mostLoss / samples. Memory per place is constant.
  */
 
 import { present } from "../../assert.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
 import { addTo, type Moments, noMoments, pooledVariance } from "./moments.ts";
 
-/** A microbatch's forward path and its loss, mean nats per token. */
+/** `loss`: mean nats per token. */
 export interface PathwayLoss {
   readonly miners: readonly NodeId[]; // by stage
   readonly loss: number;
-  /** Loss of the same microbatch on another path. Null: not measured. */
+  /** The same microbatch on another path; null: not measured. */
   readonly reference: number | null;
 }
 
@@ -33,18 +27,18 @@ export interface ClaspEffect {
   readonly stage: StageIndex;
   readonly miner: NodeId;
   readonly samples: number;
-  readonly effect: number; // nats per token above its stage-mates; positive: harmful
+  readonly effect: number; // nats per token; positive: harmful
   readonly standardError: number | null; // null: too few samples
 }
 
 export interface ClaspOptions {
   readonly form: "plain" | "paired";
   readonly stages: number;
-  readonly mostLoss: number; // larger losses count as this
+  readonly mostLoss: number;
   readonly mostPlaces?: number;
 }
 
-/** A miner in a stage; one that has moved has several. */
+/** A miner that has moved has several. */
 export interface Place {
   readonly stage: StageIndex;
   readonly miner: NodeId;
@@ -56,7 +50,7 @@ export interface ClaspBook {
   readonly options: Required<ClaspOptions>;
   readonly places: Map<string, Place>;
   samples: number;
-  refused: number; // non-numeric, negative, without a reference, or too many places
+  refused: number; // not a loss, no reference, or too many places
 }
 
 export const defaultMostPlaces = 512;
@@ -65,7 +59,7 @@ export function openClasp(options: ClaspOptions): ClaspBook {
   return { options: { mostPlaces: defaultMostPlaces, ...options }, places: new Map(), samples: 0, refused: 0 };
 }
 
-/** The value with which a pathway's loss enters a book; null: it must not enter. */
+/** Null: refused. */
 export function valueOf(
   { form, mostLoss }: Pick<ClaspOptions, "form" | "mostLoss">,
   { loss, reference }: { readonly loss: number; readonly reference: number | null },
@@ -77,7 +71,7 @@ export function valueOf(
 
 const isLoss = (loss: number): boolean => Number.isFinite(loss) && loss >= 0;
 
-/** Returns the pathway's places, by stage, and the value that entered; null: it was refused. */
+/** The places by stage; null: refused. */
 export function addPathway(book: ClaspBook, sample: PathwayLoss): { places: Place[]; value: number } | null {
   const value = valueOf(book.options, sample);
   const isWhole = sample.miners.length === book.options.stages;
@@ -107,7 +101,7 @@ function placeOf({ places }: ClaspBook, stage: StageIndex, miner: NodeId): Place
   return place;
 }
 
-/** Of every place, in order of first appearance. */
+/** In order of first appearance. */
 export function effectsOf(book: ClaspBook): ClaspEffect[] {
   const ofStages = Array.from({ length: book.options.stages }, (_, stage) => stageOf(book, stage));
   return [...book.places.values()].map(({ stage, miner, index }) =>
@@ -129,7 +123,7 @@ function stageOf({ places, options: { form } }: ClaspBook, stage: number): Map<n
   }));
 }
 
-/** Variance of (own mean - mean of the stage's means), in variances of a sample. */
+/** The variance of (own mean - mean of the stage's means), in variances of a sample. */
 function contrast({ count, mates, ofMeans }: { count: number; mates: number; ofMeans: number }): number {
   if (mates === 1) return 1 / count;
   const others = ofMeans - 1 / count;

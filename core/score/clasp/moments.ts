@@ -1,9 +1,9 @@
-/** Count, mean and spread of numbers that arrive one at a time, in constant memory (Welford's update). */
+/** Count, mean and spread in constant memory (Welford's update). */
 
 export interface Moments {
   count: number;
   mean: number;
-  squares: number; // sum of squared distances from the mean
+  squares: number; // of distances from the mean
 }
 
 export function noMoments(): Moments {
@@ -17,10 +17,10 @@ export function addTo(moments: Moments, value: number): void {
   moments.squares += before * (value - moments.mean);
 }
 
-/** With fewer, errors of many standard errors are common; with these, one of 4.65 has a chance of 1 in 30,000. */
+/** With fewer, large errors are common; with these, 4.65 standard errors have a chance of 1 in 30,000. */
 export const fewestDegrees = 30;
 
-/** Variance within the groups, pooled: each group has its own mean. Null: too few values. */
+/** Variance within groups, each with its own mean; null: too few values. */
 export function pooledVariance(groups: readonly Moments[]): number | null {
   let squares = 0, degrees = 0;
   for (const group of groups) {

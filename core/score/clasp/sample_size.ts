@@ -1,19 +1,17 @@
 /**
- * How many more steps make a difference between miners certain.
- *
- * An effect is certain at z_a + z_b standard errors: then a miner without effect is judged harmful with probability a at most,
- * and one with that effect is missed with probability b at most.
+ * How many more steps make a difference between miners certain. At z_a + z_b standard errors, a miner without effect is
+ * judged harmful with probability a at most, and one with that effect is missed with probability b at most.
  */
 
 import type { ClaspEffect } from "./clasp.ts";
 
-/** Quantile of the normal distribution for an error of 1 %. */
+/** Normal quantile for an error of 1 %. */
 const onePercent = 2.3263478740408408;
-export const certainty = 2 * onePercent; // standard errors between no effect and a known one
+export const certainty = 2 * onePercent; // in standard errors
 
 /**
- * Steps until an effect as large as the measured one, or `smallest` if that is larger, is certain; 0: it is. The
- * standard error falls with the square root of the steps. Null: not known yet.
+ * For an effect as large as measured, at least `smallest`; 0: it is certain, null: unknown. The standard error falls
+ * with the square root of the steps.
  */
 export function stepsUntilKnown(
   { effect, standardError }: Pick<ClaspEffect, "effect" | "standardError">,

@@ -1,6 +1,6 @@
 /**
- * Dense payloads of bfloat16: two bytes a value, rounded to nearest. Payload and result have the same form. A rounding
- * error is at most 0.4 % of its value, so no residual is kept.
+ * Dense payloads of bfloat16, rounded to nearest; results have the same form. An error is at most 0.4 % of its value,
+ * so no residual is kept.
  */
 
 import { bfloat16, decodeBfloat16, encodeBfloat16 } from "../../codec/bfloat16.ts";
@@ -11,7 +11,7 @@ import { type Shares, sharesOf, stepFor, termBits, toInteger } from "./integer_s
 import type { ByteBounds, EncodeInput, PayloadCodec, WeightedSlice } from "./payload_codec.ts";
 
 const valueBytes = 2;
-const chunkValues = 4096; // share a step of their sums
+const chunkValues = 4096; // with one step for their sums
 const valuesInUnit = 2 ** 19; // a few milliseconds
 
 export const bf16: PayloadCodec = {
@@ -78,12 +78,12 @@ function* average(slices: readonly WeightedSlice[]): LongWork<Parsed<Uint8Array>
 const notValues = (bytes: number): string =>
   `Cannot average slices: ${bytes} bytes are not whole bfloat16 values, or not as many as in the others`;
 
-/** The weighted sum of one chunk at a time, in whole steps (integer_sum.ts). */
+/** Sums one chunk at a time, in whole steps (integer_sum.ts). */
 class ChunkSums {
   readonly #payloads: readonly Uint16Array[];
   readonly #shares: Shares;
   readonly #sums = new Float64Array(chunkValues);
-  readonly #patterns = new Uint32Array(chunkValues); // of one payload's chunk, as float32
+  readonly #patterns = new Uint32Array(chunkValues); // of a chunk, as float32
   readonly #values = new Float32Array(this.#patterns.buffer);
 
   constructor(slices: readonly WeightedSlice[], shares: Shares) {
@@ -91,7 +91,7 @@ class ChunkSums {
     this.#shares = shares;
   }
 
-  /** Writes the chunk's mean. False: a value is not finite. */
+  /** False: a value is not finite. */
   mean(chunk: number, bytes: Uint8Array): boolean {
     const { factors, total } = this.#shares;
     const start = chunk * chunkValues;
@@ -117,13 +117,13 @@ class ChunkSums {
   }
 }
 
-/** Shares the memory of the bytes if they are aligned. */
+/** Shares the bytes' memory if they are aligned. */
 function halves(bytes: Uint8Array): Uint16Array {
   const aligned = bytes.byteOffset % valueBytes === 0 ? bytes : bytes.slice();
   return new Uint16Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / valueBytes);
 }
 
-/** Without their signs, patterns sort like their values. */
+/** Patterns without their signs sort like their values. */
 function largestPattern(payload: Uint16Array, { start, count }: { start: number; count: number }): number {
   let largest = 0;
   for (let i = start; i < start + count; i++) {

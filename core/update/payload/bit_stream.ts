@@ -1,22 +1,20 @@
 /**
- * Bits in bytes, the lowest bit of a byte first: the form of sparse payloads.
- *
- * A reader returns zeros beyond the end, so its caller asks `isOverrun` once for many reads. Out of scope: what the
- * bits mean.
+ * Bits in bytes, lowest bit first, for sparse payloads. A reader returns zeros beyond the end, so `isOverrun` is asked
+ * once after many reads.
  */
 
 const firstBytes = 1024;
 
-/** Bits per write or look: with the up to 7 before them in their byte they fit a 32-bit integer. */
+/** Bits per write or look: with up to 7 before them they fit a 32-bit integer. */
 export const mostAtOnce = 24;
 
 export class BitWriter {
   #bytes = new Uint8Array(firstBytes);
   #length = 0;
-  #held = 0; // bits of the byte that is not full yet
+  #held = 0; // of the open byte
   #heldBits = 0; // less than 8
 
-  /** The lowest `bits` of the value, which has no others; at most `mostAtOnce`. */
+  /** `value` has no bits above the lowest `bits`, at most `mostAtOnce`. */
   write(value: number, bits: number): void {
     let held = this.#held | (value << this.#heldBits);
     let heldBits = this.#heldBits + bits;
@@ -35,14 +33,14 @@ export class BitWriter {
     this.write(value >>> 16, 16);
   }
 
-  /** Writes this many zeros, then a one. */
+  /** Zeros, then a one. */
   writeUnary(zeros: number): void {
     let left = zeros;
     for (; left >= mostAtOnce; left -= mostAtOnce) this.write(0, mostAtOnce);
     this.write(1 << left, left + 1);
   }
 
-  /** Everything written, padded with zeros to whole bytes. Ends the writing. */
+  /** Pads with zeros to whole bytes and ends the writing. */
   finish(): Uint8Array<ArrayBuffer> {
     if (this.#heldBits > 0) this.write(0, 8 - this.#heldBits);
     return this.#bytes.slice(0, this.#length);
@@ -57,7 +55,7 @@ export class BitWriter {
 
 export class BitReader {
   readonly #bytes: Uint8Array; // shorter than 2^28
-  readonly #words: DataView; // the same
+  readonly #words: DataView;
   #at = 0; // bits
 
   constructor(bytes: Uint8Array) {
@@ -65,19 +63,18 @@ export class BitReader {
     this.#words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** The next `mostAtOnce` bits and perhaps one more, not yet read. */
+  /** The next `mostAtOnce` bits, perhaps one more, without reading them. */
   look(): number {
     const first = this.#at >>> 3;
     const word = first + 4 <= this.#bytes.length ? this.#words.getInt32(first, true) : this.#lastWord(first);
     return word >>> (this.#at & 7) & 0x1ff_ffff;
   }
 
-  /** Skips bits that `look` has returned. */
   advance(bits: number): void {
     this.#at += bits;
   }
 
-  /** At most `mostAtOnce` bits. */
+  /** At most `mostAtOnce`. */
   read(bits: number): number {
     const value = this.look() & ((1 << bits) - 1);
     this.#at += bits;
@@ -89,7 +86,7 @@ export class BitReader {
     return low + this.read(16) * 2 ** 16;
   }
 
-  /** The number of zeros before a one; any number above `most` if there are more than that. */
+  /** Zeros before a one; some number above `most` if there are more. */
   readUnary(most: number): number {
     let zeros = 0;
     while (zeros <= most) {
@@ -105,18 +102,18 @@ export class BitReader {
     return zeros;
   }
 
-  /** Whether more was read than the bytes hold. */
+  /** More was read than there is. */
   get isOverrun(): boolean {
     return this.#at > 8 * this.#bytes.length;
   }
 
-  /** Whether everything was read: the rest is less than a byte, and zero. */
+  /** The rest is less than a byte, and zero. */
   get isAtEnd(): boolean {
     const left = 8 * this.#bytes.length - this.#at;
     return left >= 0 && left < 8 && this.look() === 0;
   }
 
-  /** The word at this byte, whose last bytes may be missing. */
+  /** Its last bytes may be missing. */
   #lastWord(first: number): number {
     let word = 0;
     for (let i = 0; i < 4 && first + i < this.#bytes.length; i++) word |= this.#bytes[first + i]! << (8 * i);
@@ -124,5 +121,5 @@ export class BitReader {
   }
 }
 
-/** The position of the lowest set bit; -1: none. The minus is written in integers: -0 would slow the engine down. */
+/** -1: none. The minus is in integers, because -0 slows the engine down. */
 export const lowestOne = (word: number): number => 31 - Math.clz32(word & (~word + 1));

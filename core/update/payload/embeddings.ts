@@ -1,6 +1,6 @@
 /**
- * The parts of a slice that belong to matrices with a row for each token (embedding, head, side tables). Their
- * gradients concentrate on the rows of frequent tokens, so a sparse payload keeps them twice as densely.
+ * The parts of a slice in matrices with a row for each token. Their gradients concentrate on frequent tokens, so a
+ * sparse payload keeps them twice as densely.
  */
 
 import { hasRowForEachToken, type ParameterTable } from "../../model/spec.ts";

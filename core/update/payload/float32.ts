@@ -1,6 +1,4 @@
-/**
- * Payloads of uncompressed values: little-endian float32, four bytes each. Payload and result have the same form.
- */
+/** Payloads of little-endian float32; results have the same form. */
 
 import { type Parsed, parsed, refused } from "../../fault.ts";
 import type { LongWork } from "../../long_work.ts";

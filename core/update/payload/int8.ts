@@ -1,11 +1,9 @@
 /**
- * Dense payloads of one byte a value and a scale for every 64: 1.03 bytes a value. Payload and result have the same
- * form: for each block its scale (level.ts), then its codes, -127 to 127, as int8.
+ * Dense payloads of 1.03 bytes a value: per block of 64 a scale (level.ts), then codes -127 to 127 as int8. Results
+ * have the same form.
  *
- * Codes are rounded to nearest. Stochastic rounding is unbiased, which matters for values far below their block's
- * largest, but doubles the variance and needs random numbers that others can repeat; a block of 64 lies in one row of
- * most matrices (in eight of a narrow wire's), whose values are of similar size, so few are rounded to zero. Nothing is
- * left out, so no residual is kept.
+ * Stochastic rounding would double the variance and need random numbers that others can repeat. A block lies in one row
+ * of most matrices (in eight of a narrow wire's), so few values are rounded to zero, and no residual is kept.
  */
 
 import { type Parsed, parsed, refused } from "../../fault.ts";
@@ -19,7 +17,7 @@ const blockValues = 64;
 const scaleBytes = 2;
 const blockBytes = scaleBytes + blockValues;
 const largestCode = 127;
-const largestRead = 128; // no encoder writes -128, but it is valid
+const largestRead = 128; // valid, though no encoder writes it
 const leastLargest = 64; // an encoder's largest is 126 or 127
 const codeBits = 7;
 const blocksInUnit = 2 ** 13; // a few milliseconds
@@ -44,7 +42,7 @@ function exactly(values: number): ByteBounds {
   return { least: bytes, most: bytes };
 }
 
-/** The number of values in these bytes; null if they end within a scale or after it. */
+/** Null if the bytes end within a scale or after it. */
 function valuesOf({ byteLength }: Uint8Array): number | null {
   const rest = byteLength % blockBytes;
   if (rest > 0 && rest <= scaleBytes) return null;
@@ -53,15 +51,15 @@ function valuesOf({ byteLength }: Uint8Array): number | null {
 
 const codesOf = ({ buffer, byteOffset, byteLength }: Uint8Array) => new Int8Array(buffer, byteOffset, byteLength);
 
-/** The level of the block that begins at this byte. */
+/** `start`: where the block begins. */
 const scaleAt = (bytes: Uint8Array, start: number): number => bytes[start]! | (bytes[start + 1]! << 8);
 
-/** Whether every code of this scale is a float32. */
+/** Every code of this scale must be a float32. */
 const isScale = (level: number): boolean => isLevel(level) && valueOfLevel(level) * largestRead <= largestFloat;
 
 /**
- * Whether a block's scale is no larger than its largest code needs. Payloads are added in steps of the largest scale,
- * so one far above its own codes would round everyone else's values to zero.
+ * A scale must be no larger than its codes need: payloads are added in steps of the largest scale, so one too large
+ * would round everyone else's values to zero.
  */
 const isFitting = (level: number, largestHere: number): boolean => level < firstNormal || largestHere >= leastLargest;
 
@@ -76,13 +74,13 @@ function* encode({ values }: EncodeInput): LongWork<Uint8Array> {
   return bytes;
 }
 
-/** Writes values given in units; a non-finite one makes a non-finite scale. */
+/** A non-finite value makes a non-finite scale. */
 function writeBlock(
   bytes: Uint8Array,
   { at, values, unit }: { at: number; values: Float32Array | Float64Array; unit: number },
 ): void {
   let largest = 0;
-  let spoilt = 0; // NaN once a value is not finite
+  let spoilt = 0; // NaN after a non-finite value
   for (let i = 0; i < values.length; i++) {
     const magnitude = Math.abs(values[i]!);
     spoilt += 0 * magnitude;
@@ -144,18 +142,18 @@ function* average(slices: readonly WeightedSlice[]): LongWork<Parsed<Uint8Array>
   if (!isReadable) {
     return refused("badNumbers", "Cannot average slices: a scale is not finite or does not fit its codes");
   }
-  return parsed(slices.length === 1 && only!.scale === 1 ? only!.payload : mean); // rounding it again may change it
+  return parsed(slices.length === 1 && only!.scale === 1 ? only!.payload : mean); // rounding again may change it
 }
 
 const notBlocks = (bytes: number): string =>
   `Cannot average slices: ${bytes} bytes are not blocks of ${blockValues} codes, or not as many as in the others`;
 
-/** The weighted sum of one block at a time, in whole steps (integer_sum.ts). */
+/** Sums one block at a time, in whole steps (integer_sum.ts). */
 class BlockSums {
   readonly #inputs: readonly { bytes: Uint8Array; codes: Int8Array; factor: number }[];
   readonly #total: number;
   readonly #sums = new Float64Array(blockValues);
-  readonly #terms: Float64Array; // one per payload: what a code of 1 adds
+  readonly #terms: Float64Array; // per payload: what a code of 1 adds
 
   constructor(slices: readonly WeightedSlice[], { factors, total }: Shares) {
     this.#inputs = slices.map(({ payload }, i) => ({ bytes: payload, codes: codesOf(payload), factor: factors[i]! }));
@@ -163,7 +161,7 @@ class BlockSums {
     this.#terms = new Float64Array(slices.length);
   }
 
-  /** Writes the block's mean. False: a scale is invalid, or larger than its codes need. */
+  /** False: a scale is invalid or does not fit. */
   mean(block: number, bytes: Uint8Array): boolean {
     const [inputs, terms] = [this.#inputs, this.#terms];
     const start = block * blockBytes;

@@ -1,29 +1,23 @@
 /**
- * Sums of payloads that do not depend on their order: every term is rounded to a whole number of steps, and float64
- * adds whole numbers below 2^53 without rounding, in any order, on any machine and with any number of threads.
- *
- * A step is a power of two chosen per chunk from the largest term, which does not depend on the order, so terms keep 32
- * bits or more of the largest one. Owns the limits that keep sums exact. Out of scope: reading payloads and writing
- * results.
+ * Sums of payloads in any order: terms are rounded to whole steps, and float64 adds whole numbers below 2^53 exactly. A
+ * step is a power of two chosen per chunk by the largest term, so terms keep at least 32 bits of it.
  */
 
 import { type Parsed, parsed, refused } from "../../fault.ts";
 import type { WeightedSlice } from "./payload_codec.ts";
 
-const mostPayloads = 2 ** 12; // as many miners as a stage may have
+const mostPayloads = 2 ** 12; // most miners of a stage
 const mostWeight = 2 ** 53;
 
-/** Terms are below this; a sum of `mostPayloads` of them is exact. */
+/** Terms are below 2^this; a sum of `mostPayloads` is exact. */
 export const termBits = 40;
 
 export interface Shares {
-  readonly factors: readonly number[]; // one per payload, by which its values are multiplied
-  readonly total: number; // of the weights: a sum is divided by it
+  readonly factors: readonly number[]; // per payload, for its values
+  readonly total: number; // of the weights; divides a sum
 }
 
-/**
- * The total is added in order of size, so that the order of payloads does not matter. Rejects: weights without a mean.
- */
+/** The total is added in order of size, so that the order of payloads does not matter. */
 export function sharesOf(slices: readonly WeightedSlice[]): Parsed<Shares> {
   const weights = slices.map(({ weight }) => weight);
   const isUsable = ({ weight, scale }: WeightedSlice) =>
@@ -41,10 +35,10 @@ export function sharesOf(slices: readonly WeightedSlice[]): Parsed<Shares> {
 }
 
 const scratch = new Float64Array(1);
-const words = new Uint32Array(scratch.buffer); // little-endian, as every machine with typed arrays is
+const words = new Uint32Array(scratch.buffer); // little-endian everywhere
 const leastExponent = -900;
 
-/** A power of two: `largest` is less than 2^bits steps. `largest` is finite and non-negative. */
+/** A power of two: `largest`, finite and not negative, is less than 2^bits steps. */
 export function stepFor(largest: number, bits: number): number {
   scratch[0] = largest;
   const exponent = Math.max(leastExponent, ((words[1]! >>> 20) & 0x7ff) - 1023);
@@ -53,9 +47,9 @@ export function stepFor(largest: number, bits: number): number {
   return scratch[0]!;
 }
 
-const nearest = 1.5 * 2 ** 52; // adding it leaves no bits for a fraction
+const nearest = 1.5 * 2 ** 52; // adding it leaves no fraction bits
 
-/** Ties to even. For magnitudes below 2^51. */
+/** Ties to even, below 2^51. */
 export function toInteger(value: number): number {
   return value + nearest - nearest;
 }

@@ -1,10 +1,9 @@
 /**
- * The values that a chunk keeps, as bits: how many, a table of levels, then for each the gap to the one before it
+ * The values that a chunk keeps, as bits: their number, a table of levels, then for each the gap to the one before
  * (Rice-coded) and its code.
  *
- * Gaps cannot express a place twice or places in descending order. The encoder takes the Rice parameter with the fewest
- * bits, so `mostBits` bounds any choice of places. An untrusted count is compared with the chunk's limit before
- * anything is read; it has as many bits as that limit needs. Out of scope: what codes and levels mean.
+ * Gaps cannot repeat a place or descend. The shortest Rice parameter is used, so `mostBits` bounds any choice. A count
+ * is checked before anything is read.
  */
 
 import { type BitReader, type BitWriter, lowestOne, mostAtOnce } from "./bit_stream.ts";
@@ -14,9 +13,9 @@ import type { ByteBounds } from "./payload_codec.ts";
 export const chunkValues = 4096;
 
 const riceBits = 4;
-const mostRice = 12; // 2^12 is a whole chunk
+const mostRice = 12; // 2^12 is a chunk
 
-/** Places in ascending order, and codes; the memory is reused from chunk to chunk. */
+/** Places ascend; the memory is reused. */
 export class KeptValues {
   readonly places = new Uint16Array(chunkValues);
   readonly codes = new Uint8Array(chunkValues);
@@ -24,16 +23,15 @@ export class KeptValues {
 }
 
 export interface ChunkLayout {
-  readonly values: number; // of the chunk, kept or not
+  readonly values: number; // of the chunk
   readonly mostKept: number;
   readonly codeBits: number;
-  readonly levels: number; // in its table
+  readonly levels: number; // in the table
 }
 
-/** The fewest bits of a chunk: those of a count of zero. */
+/** Those of an empty chunk. */
 const leastBits = ({ mostKept }: ChunkLayout): number => 32 - Math.clz32(mostKept);
 
-/** The most bits of a chunk. */
 export function mostBits(layout: ChunkLayout): number {
   const { values, mostKept, codeBits, levels } = layout;
   let least = Infinity;
@@ -44,10 +42,9 @@ export function mostBits(layout: ChunkLayout): number {
   return leastBits(layout) + riceBits + levels * levelBits + least + mostKept * codeBits;
 }
 
-/** The limits of a chunk by its number of values. */
+/** By a chunk's number of values. */
 export type LayoutOf = (values: number) => ChunkLayout;
 
-/** The bytes of the chunks of this many values, after a head. */
 export function chunksBytes(
   values: number,
   { layoutOf, headBytes }: { layoutOf: LayoutOf; headBytes: number },
@@ -60,7 +57,6 @@ export function chunksBytes(
   return { least: bytes(leastBits), most: bytes(mostBits) };
 }
 
-/** Bits that the gaps take with this Rice parameter. */
 function gapBits({ places, count }: KeptValues, rice: number): number {
   let bits = count * (1 + rice);
   let next = 0;
@@ -72,10 +68,10 @@ function gapBits({ places, count }: KeptValues, rice: number): number {
   return bits;
 }
 
-/** The Rice parameter with the fewest bits, the least among equals. Starts near it: the sum is convex. */
+/** The shortest, the least among equals. Starts near it: the sum is convex. */
 function bestRice(kept: KeptValues): number {
   const { places, count } = kept;
-  const passed = places[count - 1]! + 1 - count; // the sum of the gaps
+  const passed = places[count - 1]! + 1 - count; // sum of the gaps
   let best = Math.max(0, 31 - Math.clz32(passed / count));
   let bits = gapBits(kept, best);
   for (let next = best > 0 ? gapBits(kept, best - 1) : Infinity; next <= bits;) {
@@ -118,14 +114,13 @@ export function writeKept(
   }
 }
 
-/** What precedes a chunk's values. */
 export interface ChunkHead {
   readonly count: number;
   readonly rice: number;
-  readonly levels: readonly number[]; // as bits, unchecked; none for an empty chunk
+  readonly levels: readonly number[]; // unchecked bits; none for an empty chunk
 }
 
-/** Null: not a valid head. */
+/** Null: invalid. */
 export function readHead(reader: BitReader, layout: ChunkLayout): ChunkHead | null {
   const count = reader.read(leastBits(layout));
   if (count === 0) return { count, rice: 0, levels: [] };
@@ -136,7 +131,7 @@ export function readHead(reader: BitReader, layout: ChunkLayout): ChunkHead | nu
   return reader.isOverrun ? null : { count, rice, levels: table };
 }
 
-/** Reads the values after a head into `kept`. False: a place is outside the chunk, or the bytes end too early. */
+/** False: a place is outside, or the bytes end too early. */
 export function readKept(
   reader: BitReader,
   { head, layout, kept }: { head: ChunkHead; layout: ChunkLayout; kept: KeptValues },
@@ -158,7 +153,7 @@ export function readKept(
       zeros = reader.readUnary(values >>> rice);
       rest = reader.read(rice + codeBits);
     }
-    const place = next + (zeros << rice) + (rest & lowMask); // below 2^18: zeros are counted only to a chunk's end
+    const place = next + (zeros << rice) + (rest & lowMask); // below 2^18: zeros end with the chunk
     if (place >= values) return false;
     places[i] = place;
     codes[i] = (rest >>> rice) & codeMask;

@@ -1,21 +1,17 @@
 /**
- * The places of a chunk's largest magnitudes, exactly: the lower place wins a tie, so every machine chooses the same.
+ * The places of a chunk's largest magnitudes; the lower place wins a tie, so every machine chooses the same.
  *
- * Without their sign, float32 patterns sort like the magnitudes, so the least chosen one is found digit by digit (11,
- * 10 and 10 bits) by counting digits: the first digit of all values, the others only of the remaining candidates.
- * Non-finite values count as the largest. Zeros are never chosen.
+ * Float32 patterns without sign sort like magnitudes, so the least chosen one is found by counting digits of 11, 10 and
+ * 10 bits. Non-finite values count as the largest; zeros are never chosen.
  */
 
 const firstShift = 20;
 const laterShifts = [10, 0];
 const digitMask = 2 ** 10 - 1;
-const counts = new Uint32Array(2 ** 11); // scratch
+const counts = new Uint32Array(2 ** 11);
 const magnitude = 0x7fff_ffff;
 
-/**
- * Writes them to `places`, ascending, which has room for every value. Returns how many: `wanted`, or fewer if the rest
- * is zero.
- */
+/** Ascending, into `places`, with room for every value. Returns how many: fewer than `wanted` if the rest is zero. */
 export function chooseLargest(values: Float32Array, wanted: number, places: Uint16Array): number {
   const patterns = new Uint32Array(values.buffer, values.byteOffset, values.length);
   counts.fill(0);
@@ -29,7 +25,7 @@ export function chooseLargest(values: Float32Array, wanted: number, places: Uint
   return count <= wanted ? count : keepLargest(patterns, { places, count, ...first });
 }
 
-/** The digit of the `wanted`-th largest magnitude, and how many with that digit are wanted: all if there are fewer. */
+/** The digit of the `wanted`-th largest magnitude, and how many with that digit are wanted. */
 function digitOf(wanted: number): { digit: number; left: number } {
   let [digit, left] = [counts.length - 1, wanted];
   for (; digit > 0 && counts[digit]! < left; digit--) left -= counts[digit]!;
@@ -39,14 +35,14 @@ function digitOf(wanted: number): { digit: number; left: number } {
 interface Candidates {
   readonly places: Uint16Array;
   readonly count: number;
-  readonly digit: number; // the first of the candidates' remaining ones
-  readonly left: number; // how many of those are wanted
+  readonly digit: number; // first digit of the candidates
+  readonly left: number; // wanted with this digit
 }
 
-/** Drops the candidates beyond those wanted. Returns how many stay. */
+/** Returns how many stay. */
 function keepLargest(patterns: Uint32Array, { places, count, digit, left }: Candidates): number {
-  let threshold = digit; // the digits found so far of the least magnitude that stays
-  let ties = left; // of those with these digits
+  let threshold = digit; // digits so far of the least magnitude that stays
+  let ties = left; // wanted with these digits
   let above = firstShift;
   for (const shift of laterShifts) {
     counts.fill(0);

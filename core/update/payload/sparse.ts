@@ -1,17 +1,15 @@
 /**
  * Sparse payloads with error feedback, after SparseLoCo (Sarfi et al. 2025, arXiv 2508.15706): of every 4096 values the
- * few with the largest magnitudes, each as its sign, with one level per chunk, the mean of their magnitudes. What is
- * left out, by omission or rounding, is added to the next payload at 0.95 of its size.
+ * signs of the largest, with one level per chunk, their mean magnitude.
  *
  *     m <- 0.95 r + g          payload: Q(top(m))          r <- m - Q(top(m))          g: pseudo-gradient, r: residual
  *
- * One level, not the paper's four: with error feedback the values above a threshold have just passed it, so they differ
- * little, and a bit for each is better spent on further values (tests/lab/LOG.md).
+ * One level, not the paper's four: values above a threshold have just passed it, so a bit each is better spent on more
+ * values (tests/lab/LOG.md).
  *
- * Payload: the number of values (u32), then for every chunk its kept values (kept_values.ts) with one level and a code
- * of one bit, 1 for negative. Result: sparse_result.ts. Chunks of embeddings keep twice as many as others, and a stage
- * as a whole the density: so a chunk may keep up to twice that, and a payload states how many it kept. Invariant: one
- * value of a payload is at most 1 / (1 - 0.95) rounds' worth.
+ * Payload: number of values (u32), then each chunk's kept values (kept_values.ts) with one level and a code of one bit,
+ * 1 for negative. Chunks of embeddings keep twice as many, the whole stage the density. A value is at most 1 / (1 -
+ * 0.95) rounds' worth.
  */
 
 import { present } from "../../assert.ts";
@@ -35,14 +33,14 @@ import { type ByteBounds, type EncodeInput, isWithin, type PayloadCodec, type Va
 import { densities } from "../../config/payload_codec_names.ts";
 import { averageSparse, decodeSparseResult, sparseResultBytes } from "./sparse_result.ts";
 
-const feedback = 0.95; // of the residual in the next payload
-const embeddingFactor = 2; // times as dense as other values
+const feedback = 0.95; // share of the residual in the next payload
+const embeddingFactor = 2; // density, relative to other values
 const headBytes = 4;
 const chunksInUnit = 64; // a few milliseconds
 
 export const sparse = sparseCodec(densities.default);
 
-/** `density`: the share of a stage's values that a payload keeps. */
+/** Share of a stage's values that a payload keeps. */
 function sparseCodec(density: number): PayloadCodec {
   const layoutOf = chunkLayouts(density);
   const boundsOf = (values: number) => chunksBytes(values, { layoutOf, headBytes });
@@ -74,10 +72,7 @@ function chunkLayouts(density: number): LayoutOf {
   return (values) => values === chunkValues ? whole : layout(values);
 }
 
-/**
- * How many values a chunk keeps. `embeddings`: how many of its values belong to embeddings; `share`: their share in the
- * stage.
- */
+/** `embeddings`: of the chunk's values; `share`: of the stage's. */
 function wantedOf(
   density: number,
   { values, embeddings, share }: Record<"values" | "embeddings" | "share", number>,
@@ -115,7 +110,7 @@ function overlap(ranges: readonly ValueRange[], { start, end }: ValueRange): num
   return ranges.reduce((sum, range) => sum + Math.max(0, Math.min(end, range.end) - Math.max(start, range.start)), 0);
 }
 
-/** Sets the codes and returns the level, the mean magnitude, which is closest to the values. */
+/** Sets the codes; the mean magnitude is closest to the values. */
 function quantize(values: Float32Array, { places, codes, count }: KeptValues): number {
   let sum = 0;
   for (let i = 0; i < count; i++) {
@@ -126,7 +121,7 @@ function quantize(values: Float32Array, { places, codes, count }: KeptValues): n
   return count === 0 ? 0 : nearestLevel(sum / count);
 }
 
-/** Non-finite values leave nothing: the payload they spoil is refused, but the next one must not be. */
+/** Non-finite values leave nothing: their payload is refused, but the next must not be. */
 function leaveRest(
   values: Float32Array,
   { kept: { places, codes, count }, level, rest }: { kept: KeptValues; level: number; rest: Float32Array },
@@ -170,7 +165,7 @@ function* inspect(payload: Uint8Array, { values, bounds, layoutOf }: Inspection)
   return isPayload && reader.isAtEnd ? { isFinite: true, squareSum, largest } : unreadable;
 }
 
-/** The level of a chunk's table, zero for an empty one; null unless it is finite. */
+/** Zero for an empty table; null: not finite. */
 function levelOf([level = 0]: readonly number[]): number | null {
   return isLevel(level) ? valueOfLevel(level) : null;
 }

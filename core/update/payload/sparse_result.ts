@@ -1,10 +1,9 @@
 /**
- * The mean of sparse payloads, and its bytes. The union of a chunk's places is denser than each payload, and its values
- * vary in size, so a result has one scale for each chunk and codes of 8 bits.
+ * The mean of sparse payloads: a chunk's union of places is denser and varies in size, so it has a scale per chunk and
+ * codes of 8 bits.
  *
- * Result: the number of values (u32), then for every chunk its kept values (kept_values.ts) with one level, the scale,
- * and codes -127 to 127 as 1 to 255 without 128 (stored plus 128). A code of zero is not kept. Memory grows with the
- * payloads' own bytes and a few chunks, not with the numbers in them.
+ * Result: number of values (u32), then each chunk's kept values (kept_values.ts) with the scale as level and codes -127
+ * to 127 stored plus 128; zero is not kept. Memory grows with the payloads' bytes, not with the numbers in them.
  */
 
 import { type Parsed, parsed, refused } from "../../fault.ts";
@@ -35,7 +34,6 @@ const layoutOfResult = (values: number): ChunkLayout => ({ values, mostKept: val
 export const sparseResultBytes = (values: number): ByteBounds =>
   chunksBytes(values, { layoutOf: layoutOfResult, headBytes });
 
-/** A payload's own limits. */
 interface PayloadForm {
   readonly layoutOf: LayoutOf;
   readonly boundsOf: (values: number) => ByteBounds;
@@ -79,11 +77,11 @@ function firstUnread(readers: readonly BitReader[]): number | null {
   return place < 0 ? null : place;
 }
 
-/** One chunk of every payload: the weighted sum in whole steps (integer_sum.ts). */
+/** One chunk at a time, in whole steps (integer_sum.ts). */
 class ChunkSum {
   readonly #readers: readonly BitReader[];
   readonly #options: Shares & PayloadForm;
-  readonly #sums = new Float64Array(chunkValues); // in steps; all zero between two chunks
+  readonly #sums = new Float64Array(chunkValues); // in steps; zero between chunks
   readonly #kept = new KeptValues();
   #values = 0;
   #step = 1;
@@ -93,7 +91,7 @@ class ChunkSum {
     this.#options = options;
   }
 
-  /** Reads the next chunk of every payload. Returns the index of an invalid one, or null. */
+  /** Returns the index of an invalid payload, or null. */
   add(values: number): number | null {
     const { factors, layoutOf, levelOf } = this.#options;
     const layout = layoutOf(values);
@@ -123,7 +121,7 @@ class ChunkSum {
     for (let i = 0; i < count; i++) sums[places[i]!]! += codes[i] === 0 ? term : -term;
   }
 
-  /** Writes the chunk and clears the sums. */
+  /** Clears the sums. */
   writeMean(writer: BitWriter): void {
     const sums = this.#sums;
     const unit = this.#step / this.#options.total;

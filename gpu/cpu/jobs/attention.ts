@@ -1,9 +1,7 @@
 /**
- * Causal attention with grouped queries on the processor, forward and backward, on strips of four rows. No T x T
- * matrix is kept: the backward computes the probabilities again from ln(sum(e^score)) (FlashAttention, arXiv
- * 2205.14135).
- *
- * Sums run over ascending positions, and over the heads of a group in order, so any thread may compute a group.
+ * Causal attention with grouped queries, on strips of four rows. The backward computes probabilities again from
+ * ln(sum(e^score)), without a T x T matrix (FlashAttention, arXiv 2205.14135). Sums run over ascending positions and a
+ * group's heads in order, so any thread may compute a group.
  */
 
 import type { AttentionSizes } from "../../attention_sizes.ts";
@@ -15,13 +13,13 @@ import { tileColumns, tileRows } from "../kernels/gemm_kernels.ts";
 
 export type AttentionAddresses = Readonly<Record<keyof AttentionGradientTensors, number>>;
 
-/** Units: a sequence's heads of one group, group after group, sequence after sequence. */
+/** A unit is a sequence's heads of one group. */
 export interface Units {
   readonly from: number;
   readonly to: number;
 }
 
-/** Floats of a strip, of a packed strip, and of a packed matrix. */
+/** In floats. */
 function roomOf({ length, headWidth }: AttentionSizes) {
   const columns = Math.ceil(length / tileColumns) * tileColumns;
   return {
@@ -49,12 +47,12 @@ export class CpuAttention {
   readonly #sizes: AttentionSizes;
   readonly #scratch: Scratch;
   readonly #columns: number; // T, up to whole panels
-  readonly #rowBytes: number; // of a strip
-  readonly #qkvBytes: number; // of a row of q, k and v
-  readonly #outBytes: number; // of a row of the output
+  readonly #rowBytes: number;
+  readonly #qkvBytes: number;
+  readonly #outBytes: number;
   readonly #scale: number;
 
-  /** `scratch`: the address of room for `attentionFloats`. */
+  /** `scratch`: address of `attentionFloats` floats. */
   constructor(hand: Pick<Hand, "kernels" | "gemm">, { sizes, scratch }: { sizes: AttentionSizes; scratch: number }) {
     this.#hand = hand;
     this.#sizes = sizes;
@@ -97,7 +95,7 @@ export class CpuAttention {
     }
   }
 
-  /** dq, and delta = sum(dOut out) of each row, which the keys' gradient needs. */
+  /** dq, and delta = sum(dOut out) per row. */
   backwardQueries(addresses: AttentionAddresses, units: Units): void {
     const { qkv, output, logSumExp, outputGradient, delta, qkvGradient } = addresses;
     const { length, heads, headWidth } = this.#sizes;
@@ -131,7 +129,6 @@ export class CpuAttention {
     }
   }
 
-  /** dk and dv. */
   backwardKeys({ qkv, logSumExp, outputGradient, delta, qkvGradient }: AttentionAddresses, units: Units): void {
     const { length, heads, kvHeads, headWidth } = this.#sizes;
     const { scores, products } = this.#scratch;
@@ -170,7 +167,7 @@ export class CpuAttention {
     }
   }
 
-  /** q, k and v of one head, each (T, headWidth). */
+  /** Of one head, each (T, headWidth). */
   #operands(qkv: number, { b, head, group }: { b: number; head: number; group: number }) {
     const { length, heads, kvHeads, headWidth } = this.#sizes;
     const start = qkv + b * length * this.#qkvBytes;
@@ -188,26 +185,26 @@ export class CpuAttention {
     return { address, rowBytes: this.#outBytes, layout: "lines" };
   }
 
-  /** Rows of a strip, and how many columns causality lets them see, up to whole panels. */
+  /** Rows, and the columns they may see, up to whole panels. */
   #strip(first: number): { rows: number; columns: number } {
     const rows = Math.min(tileRows, this.#sizes.length - first);
     return { rows, columns: Math.ceil((first + rows) / tileColumns) * tileColumns };
   }
 
-  /** A (T, headWidth) matrix whose rows become the product's columns. */
+  /** Rows of a (T, headWidth) matrix become the product's columns. */
   #packColumns(matrix: Operand, to: number): void {
     const { length, headWidth } = this.#sizes;
     this.#hand.gemm.pack(matrix, { to, first: 0, count: length, k: 0, depth: headWidth, width: tileColumns });
   }
 
-  /** A (T, headWidth) matrix whose rows are summed over. */
+  /** Rows of a (T, headWidth) matrix are summed over. */
   #packRows(matrix: Operand, to: number): void {
     const { length, headWidth } = this.#sizes;
     const rows = { ...matrix, layout: "rows" } as const;
     this.#hand.gemm.pack(rows, { to, first: 0, count: headWidth, k: 0, depth: length, width: tileColumns });
   }
 
-  /** (rows, columns) = own rows times a packed matrix's columns. */
+  /** (rows, columns) = own rows x a packed matrix's columns. */
   #scores(own: Operand, strip: Strip & { first: number; from?: number }): void {
     const { first, rows, from = 0, columns, matrix, to } = strip;
     const { gemm } = this.#hand;
@@ -220,7 +217,7 @@ export class CpuAttention {
     });
   }
 
-  /** (rows, headWidth) = or += the strip's columns [from, columns) times the rows of a packed matrix. */
+  /** (rows, headWidth) = or += columns [from, columns) of the strip x the rows of a packed matrix. */
   #mix(strip: number, options: Strip & { from: number; adds: boolean; rowBytes: number }): void {
     const { rows, from, columns, matrix, to, adds, rowBytes } = options;
     const { gemm } = this.#hand;

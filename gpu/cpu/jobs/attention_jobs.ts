@@ -1,16 +1,16 @@
-/** Attention in units: one sequence's queries of one group, whose heads share keys and values. */
+/** A unit is one sequence's queries of one group. */
 
 import type { AttentionSizes } from "../../attention_sizes.ts";
 import { type AttentionAddresses, attentionFloats, CpuAttention } from "./attention.ts";
 import type { Job, Operation, OperationName } from "./job.ts";
 
-const flopsPerNs = 15; // of one thread, softmax included
+const flopsPerNs = 15; // one thread, softmax included
 
 export interface AttentionCall {
   readonly operation: Extract<OperationName, "attention" | "attentionQueries" | "attentionKeys">;
   readonly sizes: AttentionSizes;
   readonly addresses: AttentionAddresses;
-  readonly scratch: number; // room for every thread's CpuAttention
+  readonly scratch: number; // for every thread
 }
 
 const productsOf = { attention: 2, attentionQueries: 3, attentionKeys: 4 } as const;
@@ -18,7 +18,7 @@ const tensors = ["qkv", "output", "logSumExp", "outputGradient", "delta", "qkvGr
 
 export function attentionJob({ operation, sizes, addresses, scratch }: AttentionCall): Job {
   const { sequences, length, heads, kvHeads, headWidth } = sizes;
-  const flops = productsOf[operation] * length * length * headWidth * (heads / kvHeads); // half of each is forbidden
+  const flops = productsOf[operation] * length * length * headWidth * (heads / kvHeads); // half is masked
   return {
     operation,
     numbers: [

@@ -1,4 +1,4 @@
-/** Between f32 values and codes of few bits, in units of rows that share no word. */
+/** Codes of few bits, in units of rows that share no word. */
 
 import type { WireShape } from "../../../core/codec/codec.ts";
 import { codesLength, type CodesSpec, rowsOfWords, ScaledCodes } from "../../../core/codec/scaled_codes.ts";
@@ -12,7 +12,7 @@ interface CodesCall {
   readonly shape: WireShape;
   readonly values: number; // addresses
   readonly bytes: number;
-  readonly key?: number; // of one word, for an encode
+  readonly key?: number; // one word, for an encode
 }
 
 export function codesJob(
@@ -50,7 +50,7 @@ export const runCodesDecode: Operation = (hand, numbers) => {
   return (from, to) => codes.decodeRows({ bytes, target: values }, shape, rowsOf(from, to));
 };
 
-/** Between f32 values and bfloat16 bytes, in units of 1,024 values. */
+/** f32 and bfloat16. */
 const unitValues = 1024;
 
 export function bfloat16Job(

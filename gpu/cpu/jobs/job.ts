@@ -1,9 +1,6 @@
 /**
- * One operation of a stage as data: which one, its numbers, and how many units it has, so that any thread can compute
- * a part.
- *
- * Invariant: a unit's results do not depend on the range in which it is computed, and no two units write the same
- * value. So the number of threads changes no bit.
+ * An operation as data, in units that any thread can compute. A unit's results do not depend on its range, and no two
+ * units write the same value, so the number of threads changes no bit.
  */
 
 import type { Gemm } from "../layout/gemm.ts";
@@ -20,21 +17,20 @@ export interface Job {
   readonly operation: OperationName;
   readonly numbers: readonly number[]; // at most `mostNumbers`
   readonly units: number;
-  readonly unitNs: number; // about what a unit takes on one thread
-  readonly rangeNs?: number; // and a range beside its units. @default 0
+  readonly unitNs: number; // estimate on one thread
+  readonly rangeNs?: number; // beside its units. @default 0
 }
 
 export const mostNumbers = 32;
 
-/** What one thread computes with. */
 export interface Hand {
-  readonly index: number; // of the thread, from 0: its part of scratch
+  readonly index: number; // from 0
   readonly memory: WebAssembly.Memory;
   readonly kernels: CpuKernels;
   readonly gemm: Gemm;
 }
 
-/** Prepared once for all ranges of a job that a thread computes. */
+/** Prepared once per job and thread. */
 export type Operation = (hand: Hand, numbers: readonly number[]) => Work;
 
 /** Units [from, to). */

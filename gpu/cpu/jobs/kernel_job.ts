@@ -1,13 +1,11 @@
-/**
- * Calls of a kernel on a range of its rows or bytes: its first arguments move from unit to unit, the next one counts.
- */
+/** A kernel on a range of rows or bytes: its first arguments move from unit to unit, the next counts. */
 
 import { type CpuKernels, kernelNames } from "../kernels/cpu_kernels.ts";
 import type { Job, Operation } from "./job.ts";
 
 export interface KernelCall {
   readonly name: keyof CpuKernels;
-  readonly moving: readonly (readonly [start: number, step: number])[]; // a unit's step; 0: the same for all units
+  readonly moving: readonly (readonly [start: number, step: number])[]; // step 0: the same for all units
   readonly count: { readonly total: number; readonly ofUnit: number };
   readonly rest?: readonly number[];
   readonly unitNs: number;

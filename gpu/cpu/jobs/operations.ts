@@ -1,5 +1,3 @@
-/** The operations by name. */
-
 import { Gemm, gemmFloats } from "../layout/gemm.ts";
 import { type CpuKernels } from "../kernels/cpu_kernels.ts";
 import { runAttention } from "./attention_jobs.ts";
@@ -24,7 +22,7 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
   codesDecode: runCodesDecode,
 };
 
-/** `scratch`: the address of room for all threads' packed panels. */
+/** `scratch`: address of all threads' packed panels. */
 export function handOf(
   { index, memory, kernels, scratch }: {
     readonly index: number;

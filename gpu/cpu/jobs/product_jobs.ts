@@ -1,6 +1,6 @@
 /**
- * Matrix products in units: panels of rows or of columns, whichever there are more of, so that each thread packs the
- * smaller operand for itself; of a product's lower half, strips of rows.
+ * Matrix products in panels of rows or columns, whichever are more, so that threads pack the smaller operand; lower
+ * halves in strips of rows.
  */
 
 import type { Operand, Product } from "../layout/gemm.ts";
@@ -8,7 +8,7 @@ import { isOneBlock, lowerRows } from "../layout/gemm.ts";
 import { tileColumns, tileRows } from "../kernels/gemm_kernels.ts";
 import type { Job, Operation } from "./job.ts";
 
-const flopsPerNs = 40; // of one thread, measured at widths of 128 to 512
+const flopsPerNs = 40; // one thread, widths 128 to 512
 const packedPerNs = 5; // floats
 
 const operandNumbers = ({ address, rowBytes, layout }: Operand) => [address, rowBytes, layout === "rows" ? 1 : 0];
@@ -17,7 +17,7 @@ function operandAt(numbers: readonly number[], at: number): Operand {
   return { address: numbers[at]!, rowBytes: numbers[at + 1]!, layout: numbers[at + 2] === 1 ? "rows" : "lines" };
 }
 
-/** `residual`: the address of what C begins with, rows as far apart as C's; 0: nothing. */
+/** `residual`: address of C's initial values, with C's row distance; 0: nothing. */
 export function productJob({ residual, ...product }: Product & { readonly residual: number }): Job {
   const { a, b, c, rows, columns, depth, adds } = product;
   const units = isByRows(product) ? Math.ceil(rows / tileRows) : Math.ceil(columns / tileColumns);
@@ -35,7 +35,6 @@ export function productJob({ residual, ...product }: Product & { readonly residu
 
 const isByRows = ({ rows, columns }: { readonly rows: number; readonly columns: number }) => rows >= columns;
 
-/** Of a matrix's rows or columns, from `index` on. */
 function moved(operand: Operand, index: number): Operand {
   const { address, rowBytes, layout } = operand;
   return { ...operand, address: address + index * (layout === "lines" ? rowBytes : 4) };
@@ -78,8 +77,8 @@ export interface LowerProduct {
   readonly a: Operand;
   readonly b: Operand;
   readonly c: number;
-  readonly side: number; // a multiple of 4
-  readonly depth: number; // a multiple of 4 where an operand is in lines
+  readonly side: number; // multiple of 4
+  readonly depth: number; // multiple of 4 if an operand is in lines
 }
 
 export function lowerProductJob({ a, b, c, side, depth }: LowerProduct): Job {

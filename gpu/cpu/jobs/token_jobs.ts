@@ -1,4 +1,4 @@
-/** Rows of the embedding to tokens' rows, and gradients back in units of one token id. */
+/** Embedding rows to tokens, and gradients back in units of one token id. */
 
 import type { EmbedSizes } from "../../stage_ops.ts";
 import type { Hand, Job, Operation } from "./job.ts";
@@ -20,7 +20,7 @@ export function embedJob(call: EmbedCall): Job {
   return { operation: "embed", numbers: numbersOf(call), units: rows, unitNs: 50 + 4 * width / bytesPerNs };
 }
 
-/** The index is that of ../../token_index.ts. A task has at most `rows` ids. */
+/** With the index of ../../token_index.ts; a task has at most `rows` ids. */
 export function embedBackwardJob(call: EmbedCall): Job {
   const { rows, width } = call.sizes;
   return { operation: "embedBackward", numbers: numbersOf(call), units: rows, unitNs: 50 + 8 * width / bytesPerNs };

@@ -1,8 +1,6 @@
 /**
- * The softmax parts of causal attention, on strips of four rows.
- *
- * A strip is (4, columns), rows `rowBytes` apart; columns are multiples of 8, those that causality or the sequence's
- * end forbids become 0.
+ * The softmax of causal attention, on strips (4, columns) with rows `rowBytes` apart. Columns are multiples of 8;
+ * forbidden ones become 0.
  */
 
 import { type Expression, f32, f32x4, i32, v128 } from "../wasm/expressions.ts";
@@ -19,7 +17,7 @@ export function addAttention(module: ModuleBuilder): void {
   addKeyGradient(module);
 }
 
-/** The column of each lane, of the vector at a byte offset. */
+/** The column of each lane of the vector at a byte offset. */
 function columnsAt(f: FunctionBuilder, offset: Local<"i32">): Local<"v128"> {
   const start = f32x4.splat(f32.ofInteger(i32.shiftRight(offset, i32.of(2))));
   return f.let(f32x4.add(start, laneNumbers()));
@@ -32,8 +30,8 @@ function laneNumbers(): V128 {
 const where = (mask: V128, value: V128): V128 => v128.and(value, mask);
 
 /**
- * Scores of four queries, `first` being the first one's position, become probabilities; `sums` gets ln(sum(e^score)) of each.
- * Query i sees columns 0 to first + i.
+ * Scores of queries `first` to `first` + 3 become probabilities; `sums` gets ln(sum(e^score)). Query i sees columns 0
+ * to first + i.
  */
 function addSoftmax(module: ModuleBuilder): void {
   const signature = { ...integers("scores", "sums", "rows", "bytes", "rowBytes", "first"), ...floats("scale") };
@@ -73,7 +71,7 @@ function addSoftmax(module: ModuleBuilder): void {
   });
 }
 
-/** Scores of four queries become dL/d(score): p (dp - delta) scale. */
+/** Scores become dL/d(score): p (dp - delta) scale. */
 function addQueryGradient(module: ModuleBuilder): void {
   const signature = {
     ...integers("scores", "products", "sums", "deltas", "rows", "bytes", "rowBytes", "first"),
@@ -100,8 +98,8 @@ function addQueryGradient(module: ModuleBuilder): void {
 }
 
 /**
- * The same of four keys, a column for each query: scores become dL/d(score), products become probabilities. Key i, at position
- * `first` + i, is seen by queries from its own position to `length` - 1.
+ * The same of four keys, a column per query; products become probabilities. Key i is at `first` + i and seen by queries
+ * from there to `length` - 1.
  */
 function addKeyGradient(module: ModuleBuilder): void {
   const signature = {

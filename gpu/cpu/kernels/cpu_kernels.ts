@@ -1,4 +1,4 @@
-/** The module of all kernels of the processor's backend: generated once per thread, instantiated once per memory. */
+/** All kernels, compiled once per thread, instantiated once per memory. */
 
 import { ModuleBuilder } from "../wasm/module_builder.ts";
 import { addAttention } from "./attention_kernels.ts";
@@ -19,7 +19,7 @@ export const kernelNames = [
 
 export type CpuKernels = Readonly<Record<typeof kernelNames[number], Kernel>>;
 
-const compiled = new Map<boolean, WebAssembly.Module>(); // by whether its memory is shared
+const compiled = new Map<boolean, WebAssembly.Module>(); // by whether the memory is shared
 
 export function kernelModule({ isShared }: { isShared: boolean }): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder();
@@ -31,7 +31,6 @@ export function kernelModule({ isShared }: { isShared: boolean }): Uint8Array<Ar
   return module.build({ isShared });
 }
 
-/** A module that is sent to a thread is not compiled again. */
 export function compiledKernels(memory: WebAssembly.Memory): WebAssembly.Module {
   const isShared = !(memory.buffer instanceof ArrayBuffer);
   const known = compiled.get(isShared);
@@ -43,5 +42,5 @@ export function compiledKernels(memory: WebAssembly.Memory): WebAssembly.Module 
 
 export function cpuKernels(memory: WebAssembly.Memory, module = compiledKernels(memory)): CpuKernels {
   const instance = new WebAssembly.Instance(module, { host: { memory } });
-  return instance.exports as unknown as CpuKernels; // the module exports exactly these
+  return instance.exports as unknown as CpuKernels;
 }

@@ -1,4 +1,4 @@
-/** Element-wise kernels. All sizes are in bytes and multiples of 16. Their oracle is tests/lab/reference. */
+/** Element-wise kernels. Sizes are in bytes, multiples of 16. */
 
 import { type Expression, f32x4, i32, v128 } from "../wasm/expressions.ts";
 import { floats, type FunctionBuilder, integers, type Local } from "../wasm/function_builder.ts";
@@ -17,7 +17,6 @@ export function addElementwise(module: ModuleBuilder): void {
   addAdamw(module);
 }
 
-/** `body` gets the byte offset of each vector. */
 export function forVectors(f: FunctionBuilder, bytes: I32, body: (offset: Local<"i32">) => void): void {
   f.for({ below: bytes, by: 16 }, body);
 }
@@ -29,7 +28,7 @@ function addSums(module: ModuleBuilder): void {
       f.run(v128.store(at, f32x4.add(v128.load(at), v128.load(i32.add(from, offset)))));
     });
   });
-  // Four sums of squares, one a lane, of every `chunkBytes`.
+  // Four sums of squares, one a lane, per `chunkBytes`.
   module.function("squareSum", integers("from", "to", "bytes", "chunkBytes"), (f, { from, to, bytes, chunkBytes }) => {
     const [sum, x, end] = [f.local("v128"), f.local("v128"), f.local("i32")];
     const chunk = f.let(i32.of(0));
@@ -48,7 +47,7 @@ function addSums(module: ModuleBuilder): void {
   });
 }
 
-/** d SiLU(x) / dx, from x and its sigmoid. */
+/** d SiLU(x) / dx; s is the sigmoid. */
 function siluSlope(x: V128, s: V128): V128 {
   return f32x4.mul(s, f32x4.add(splat(1), f32x4.mul(x, f32x4.sub(splat(1), s))));
 }
@@ -71,7 +70,7 @@ function addActivations(module: ModuleBuilder): void {
   map("siluBackward", (f, x, at) => f32x4.mul(v128.load(at), siluSlope(x, sigmoid(f, x))));
 }
 
-/** Rows of the gate's values followed by the up projection's. */
+/** Rows hold the gate's values, then the up projection's. */
 function addSwiglu(module: ModuleBuilder): void {
   const forward = integers("gateUp", "out", "rows", "bytes");
   module.function("swiglu", forward, (f, { gateUp, out, rows, bytes }) => {
@@ -112,7 +111,7 @@ function addSwiglu(module: ModuleBuilder): void {
   });
 }
 
-/** The first `bytes` of each row: added to the target's, or with `pad` 1 copied, followed by zeros. */
+/** Adds each row's first `bytes`, or with `pad` 1 copies them and appends zeros. */
 function addPrefix(module: ModuleBuilder): void {
   const signature = integers("from", "to", "rows", "bytes", "fromBytes", "toBytes", "pad");
   module.function("prefix", signature, (f, { from, to, rows, bytes, fromBytes, toBytes, pad }) => {
@@ -129,8 +128,8 @@ function addPrefix(module: ModuleBuilder): void {
 }
 
 /**
- * Rotates pairs (x, y), half a head apart, of `heads` heads in each row, in place. The table holds cosines, then sines, each
- * (length, half); `sign` 1 rotates forward, -1 back. `first` is the number of the first row.
+ * Rotates pairs (x, y), half a head apart, in place. Table: cosines, then sines, each (length, half). `sign` -1 rotates
+ * back; `first` is the first row's number.
  */
 function addRotate(module: ModuleBuilder): void {
   const signature = {
@@ -164,7 +163,7 @@ function addRotate(module: ModuleBuilder): void {
   });
 }
 
-/** One step; clears the gradient. `hyper` holds the numbers in the order of ../updates.ts, `decay` is one of them or a zero. */
+/** Clears the gradient. `hyper`: in the order of ../updates.ts; `decay`: one of them or a zero. */
 function addAdamw(module: ModuleBuilder): void {
   const signature = integers("parameters", "gradients", "first", "second", "bytes", "hyper", "decay");
   module.function("adamw", signature, (f, { parameters, gradients, first, second, bytes, decay, hyper }) => {

@@ -1,10 +1,9 @@
 /**
- * A matrix product's parts: packing of both operands into panels, the tile that multiplies a pair of panels, and the
- * block that walks over them.
+ * A matrix product's parts: packing into panels, the tile of two panels, the block over them.
  *
- * A panel of A holds 4 rows, a panel of B 8 columns, both one step of k after the other, so that the tile reads
- * memory in order. Each output is one chain of multiplications and additions in ascending k, so neither tile nor
- * blocking changes a bit. Packing adds a step of zeros to an odd depth.
+ * A panel of A holds 4 rows, one of B 8 columns, step by step of k, so the tile reads memory in order. Each output is
+ * one chain of multiply-adds in ascending k, so neither tile nor blocking changes a bit. Odd depths get a step of
+ * zeros.
  */
 
 import { type Expression, f32, f32x4, i32, type Statement, v128 } from "../wasm/expressions.ts";
@@ -13,8 +12,8 @@ import type { ModuleBuilder } from "../wasm/module_builder.ts";
 
 export const tileRows = 4;
 export const tileColumns = 8;
-const unroll = 2; // of k: a tenth faster than 1, and not slower than 4
-const rowFloats = 4; // of a tile row's first vector
+const unroll = 2; // of k: a tenth faster than 1, not slower than 4
+const rowFloats = 4;
 
 type I32 = Expression<"i32">;
 const plus = (a: I32, b: number): I32 => i32.add(a, i32.of(b));
@@ -29,7 +28,7 @@ export function addGemm(module: ModuleBuilder): void {
   addBlock(module, tiles);
 }
 
-/** C (4, 8) = A B, or += with `adds`, of one panel each; C's rows are `rowBytes` apart. */
+/** C (4, 8) = A B, or += with `adds`, of one panel each. */
 function addTile(module: ModuleBuilder, name: string, adds: boolean) {
   return module.function(name, tileSignature, (f, { a, b, c, depth, rowBytes }) => {
     const rows = [f.let(c)];
@@ -53,10 +52,7 @@ function addTile(module: ModuleBuilder, name: string, adds: boolean) {
   });
 }
 
-/**
- * C (rows, columns) = A B, or += with `adds` 1, of all panels of a block. Tiles that reach over C's edge are made in `edge`, room
- * for one tile.
- */
+/** C (rows, columns) = A B, or += with `adds` 1. Tiles over C's edge are computed in `edge`. */
 function addBlock(module: ModuleBuilder, tiles: { start: Tile; add: Tile }): void {
   const signature = integers("a", "b", "c", "rows", "columns", "depth", "rowBytes", "edge", "adds");
   module.function("multiplyBlock", signature, (f, { a, b, c, rows, columns, depth, rowBytes, edge, adds }) => {
@@ -99,7 +95,7 @@ interface Edge {
   readonly columns: Local<"i32">;
 }
 
-/** Copies the part of an edge tile that lies in C, either way. */
+/** The part of an edge tile inside C. */
 function copyEdge(
   f: FunctionBuilder,
   { edge, to, rowBytes, rows, columns }: Edge,
@@ -120,8 +116,8 @@ function least(f: FunctionBuilder, value: I32, bound: number): I32 {
 }
 
 /**
- * Four neighbouring columns of a row-major matrix into a panel: `depth` rows, `rowBytes` apart, each becomes one step, `stepBytes`
- * apart in the panel. An odd depth gets a step of zeros. Columns from `columns` on are zeros.
+ * Four columns of a row-major matrix into a panel: each of `depth` rows, `rowBytes` apart, becomes a step of
+ * `stepBytes`. From `columns` on they are zeros.
  */
 function addPackRows(module: ModuleBuilder): void {
   const signature = integers("from", "to", "depth", "columns", "rowBytes", "stepBytes");
@@ -149,10 +145,7 @@ function addPackRows(module: ModuleBuilder): void {
   });
 }
 
-/**
- * Four rows of a row-major matrix, `rowBytes` apart, into a panel: one step for each of their `depth` values, which must be a
- * multiple of 4. Rows from `rows` on are zeros.
- */
+/** Four rows of a row-major matrix into a panel of `depth` steps (a multiple of 4). From `rows` on they are zeros. */
 function addPackLines(module: ModuleBuilder): void {
   const signature = integers("from", "to", "depth", "rows", "rowBytes", "stepBytes");
   module.function("packLines", signature, (f, { from, to, depth, rows, rowBytes, stepBytes }) => {
@@ -172,7 +165,6 @@ function addPackLines(module: ModuleBuilder): void {
   });
 }
 
-/** The columns of four vectors. */
 export function transposed(f: FunctionBuilder, lines: readonly Local<"v128">[]): Expression<"v128">[] {
   const [a, b, c, d] = lines as [Local<"v128">, Local<"v128">, Local<"v128">, Local<"v128">];
   const lowAb = f.let(f32x4.shuffle(a, b, [0, 4, 1, 5]));

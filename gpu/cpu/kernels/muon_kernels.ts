@@ -1,6 +1,5 @@
 /**
- * Kernels of Muon's step (formulas: gpu/optimizers/orthogonal_ops.ts). Sizes in bytes are multiples of 16, sides of
- * 4.
+ * Kernels of Muon's step (formulas: gpu/optimizers/orthogonal_ops.ts). Sizes in bytes are multiples of 16, sides of 4.
  */
 
 import { type Expression, f32, f32x4, i32, v128 } from "../wasm/expressions.ts";
@@ -71,7 +70,7 @@ function addPolynomial(module: ModuleBuilder): void {
   });
 }
 
-/** Copies `rows` rows of a square matrix's lower half, from `first` on, onto the upper one, in blocks of 4 x 4. */
+/** The lower half of `rows` rows onto the upper one, in blocks of 4 x 4. */
 function addMirror(module: ModuleBuilder): void {
   module.function("mirror", integers("matrix", "first", "rows", "side"), (f, { matrix, first, rows, side }) => {
     const rowBytes = f.let(fourTimes(side));

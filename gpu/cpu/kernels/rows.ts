@@ -1,7 +1,4 @@
-/**
- * Kernels that reduce rows: RMSNorm with its gradients, cross-entropy, products of row pairs. Sums have a fixed
- * order: four lanes over the row, then the lanes. Their oracle is tests/lab/reference.
- */
+/** Kernels that reduce rows in a fixed order: four lanes over the row, then the lanes. */
 
 import { f32, f32x4, i32, v128 } from "../wasm/expressions.ts";
 import { floats, integers } from "../wasm/function_builder.ts";
@@ -17,7 +14,7 @@ export function addRowKernels(module: ModuleBuilder): void {
   addRowDot(module);
 }
 
-/** y = x g / sqrt(mean(x^2) + epsilon); keeps 1 / sqrt(…) of each row. */
+/** y = x g / sqrt(mean(x^2) + epsilon); keeps 1 / sqrt(…). */
 function addNorm(module: ModuleBuilder): void {
   const signature = { ...integers("from", "gain", "to", "inverses", "rows", "bytes"), ...floats("share", "epsilon") };
   module.function("norm", signature, (f, { from, gain, to, inverses, rows, bytes, share, epsilon }) => {
@@ -42,7 +39,7 @@ function addNorm(module: ModuleBuilder): void {
   });
 }
 
-/** dx = inverse (g dy - x inverse^2 mean(g dy x)), added to the gradient that is there with `adds` 1. */
+/** dx = inverse (g dy - x inverse^2 mean(g dy x)), or += with `adds` 1. */
 function addNormBackward(module: ModuleBuilder): void {
   const signature = {
     ...integers("from", "gain", "inverses", "outGradient", "inGradient", "rows", "bytes", "adds"),
@@ -74,7 +71,7 @@ function addNormBackward(module: ModuleBuilder): void {
   });
 }
 
-/** dg += sum over rows of dy x inverse, of the columns in `bytes`; rows are `rowBytes` long. */
+/** dg += sum over rows of dy x inverse, for `bytes` of each row of `rowBytes`. */
 function addGainGradient(module: ModuleBuilder): void {
   const signature = integers("from", "inverses", "outGradient", "gainGradient", "bytes", "rows", "rowBytes");
   module.function("gainGradient", signature, (f, p) => {
@@ -92,7 +89,7 @@ function addGainGradient(module: ModuleBuilder): void {
   });
 }
 
-/** Loss of each row: ln(sum(e^x)) - x[target]. With `writes` 1 the logits become (softmax - one-hot) `share`. */
+/** ln(sum(e^x)) - x[target] per row. With `writes` 1 the logits become (softmax - one-hot) `share`. */
 function addCrossEntropy(module: ModuleBuilder): void {
   const signature = { ...integers("targets", "logits", "losses", "rows", "bytes", "writes"), ...floats("share") };
   module.function("crossEntropy", signature, (f, { targets, logits, losses, rows, bytes, share, writes }) => {
@@ -123,7 +120,7 @@ function addCrossEntropy(module: ModuleBuilder): void {
   });
 }
 
-/** Product sums of row pairs: `rows` rows of both, `rowBytes` apart. */
+/** Sums of products of `rows` row pairs. */
 function addRowDot(module: ModuleBuilder): void {
   const signature = integers("a", "b", "to", "rows", "bytes", "rowBytes");
   module.function("rowDot", signature, (f, { a, b, to, rows, bytes, rowBytes }) => {

@@ -1,16 +1,15 @@
 /**
- * Matrix products of the processor's backend: C (rows, columns) = A B or += A B, packed and blocked so that panels
- * stay in the caches. Each output is summed in ascending depth from 0, or from what C held, so block sizes change no
- * bit. After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008).
+ * C (rows, columns) = A B or += A B, packed and blocked for the caches, summed in ascending depth, so block sizes
+ * change no bit. After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008).
  */
 
 import type { CpuKernels } from "../kernels/cpu_kernels.ts";
 import { tileColumns, tileRows } from "../kernels/gemm_kernels.ts";
 
-/** A matrix as it lies in memory: `lines` mean that its depth is contiguous, `rows` that its other side is. */
+/** In `lines` the depth is contiguous, in `rows` the other side. */
 export interface Operand {
   readonly address: number;
-  readonly rowBytes: number; // between two rows as stored
+  readonly rowBytes: number; // between stored rows
   readonly layout: "lines" | "rows";
 }
 
@@ -19,20 +18,19 @@ export interface Product {
   readonly b: Operand;
   readonly c: { readonly address: number; readonly rowBytes: number };
   readonly rows: number;
-  readonly columns: number; // a multiple of 4
-  readonly depth: number; // a multiple of 4 where an operand is in lines
+  readonly columns: number; // multiple of 4
+  readonly depth: number; // multiple of 4 if an operand is in lines
   readonly adds: boolean;
 }
 
-const blockRows = 128; // of A: with the depth 128 KiB, in the second cache
+const blockRows = 128; // of A: with the depth 128 KiB, in the L2 cache
 const blockColumns = 512; // of B: 512 KiB beside it
 const blockDepth = 256;
 const lowerColumns = 16; // whole panels of both operands
-export const lowerRows = lowerColumns; // a part of a lower half begins and ends at multiples of it
+export const lowerRows = lowerColumns; // unit of a lower half's parts
 
 export const gemmFloats = blockRows * blockDepth + blockColumns * blockDepth + tileRows * tileColumns;
 
-/** Whether B is packed as a whole. */
 export const isOneBlock = ({ columns, depth }: Pick<Product, "columns" | "depth">): boolean =>
   columns <= blockColumns && depth <= blockDepth;
 
@@ -42,7 +40,7 @@ export class Gemm {
   readonly #b: number;
   readonly #edge: number;
 
-  /** `scratch`: the address of room for `gemmFloats`. */
+  /** `scratch`: address of `gemmFloats` floats. */
   constructor(kernels: CpuKernels, scratch: number) {
     this.#kernels = kernels;
     this.#a = scratch;
@@ -50,7 +48,7 @@ export class Gemm {
     this.#edge = this.#b + 4 * blockColumns * blockDepth;
   }
 
-  /** `isPacked`: the last product was one with the same B, of other rows, so that a B of one block need not be packed again. */
+  /** `isPacked`: the last product had the same B. */
   multiply({ a, b, c, rows, columns, depth, adds }: Product, { isPacked = false } = {}): void {
     const isDone = isPacked && isOneBlock({ columns, depth });
     for (let column = 0; column < columns; column += blockColumns) {
@@ -73,10 +71,7 @@ export class Gemm {
     }
   }
 
-  /**
-   * Rows [from, to) of the lower half of a product (side, side), in steps of `lowerColumns`; what lies beyond the
-   * diagonal is written in part.
-   */
+  /** Rows [from, to) of the lower half of (side, side); beyond the diagonal only in part. */
   multiplyLower({ a, b, c, side, depth, from, to }: LowerRows): void {
     const rowBytes = 4 * side;
     for (let column = 0; column < to; column += blockColumns) {
@@ -101,7 +96,7 @@ export class Gemm {
     }
   }
 
-  /** Packs `count` columns of B, or rows of A, from `first` on into panels of `width`, at the depths from `k` on. */
+  /** Columns of B or rows of A into panels of `width`, at depths from `k` on. */
   pack({ address, rowBytes, layout }: Operand, part: PackedPart): void {
     const { packLines, packRows } = this.#kernels;
     const { to, first, count, k, depth, width } = part;
@@ -125,10 +120,10 @@ export interface LowerRows {
   readonly a: Operand;
   readonly b: Operand;
   readonly c: number;
-  readonly side: number; // a multiple of 4
-  readonly depth: number; // a multiple of 4 where an operand is in lines
-  readonly from: number; // a multiple of `lowerRows`
-  readonly to: number; // so is this, or it is `side`
+  readonly side: number; // multiple of 4
+  readonly depth: number; // multiple of 4 if an operand is in lines
+  readonly from: number; // multiple of `lowerRows`
+  readonly to: number; // the same, or `side`
 }
 
 export interface PackedPart {

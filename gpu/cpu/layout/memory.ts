@@ -1,15 +1,12 @@
 /**
- * One stage's memory on the processor: a WebAssembly memory, handed out from its start, never given back in parts. On
- * paper it only counts.
- *
- * A range's offset is its address. Every allocation begins at a multiple of 64 bytes, a cache line, and is zero.
+ * One stage's WebAssembly memory, never freed in parts; on paper it only counts. A range's offset is its address.
+ * Allocations are zero and begin at cache lines (64 bytes).
  */
 
 import { assert } from "../../../core/assert.ts";
 import type { BufferRange, DeviceBuffers } from "../../stage_ops.ts";
 import { mostPages, pageBytes } from "../wasm/module_builder.ts";
 
-/** The stage needs more memory than 32-bit addresses reach, or than the machine gives. */
 export class OutOfMemoryError extends Error {
   override name = "OutOfMemoryError";
   readonly usedBytes: number;
@@ -48,10 +45,10 @@ export class CpuMemory implements DeviceBuffers {
   readonly isPaper: boolean;
   readonly #mostPages: number;
   readonly #shared = new Map<string, BufferRange>();
-  #end = alignment; // nothing lies at address 0
+  #end = alignment; // nothing lies at 0
   #storageBytes = 0;
 
-  /** A shared memory reserves addresses for `mostBytes`, all that it will ever have. */
+  /** A shared memory reserves `mostBytes` of addresses at once. */
   constructor({ isPaper = false, isShared = false, ...limits }: MemoryOptions = {}) {
     this.isPaper = isPaper;
     this.largestBytes = limits.partBytes ?? Infinity;
@@ -141,7 +138,7 @@ export class CpuMemory implements DeviceBuffers {
     try {
       this.memory.grow(pages);
     } catch {
-      throw new OutOfMemoryError(asked); // a RangeError that names neither number
+      throw new OutOfMemoryError(asked); // a RangeError names neither number
     }
   }
 }

@@ -1,15 +1,13 @@
-/** What a team asks for when it needs helpers. */
-
-/** Shared with the helpers, not copied. */
+/** Memory and board are shared. */
 export interface HelperOrder {
   readonly helpers: number;
-  readonly memory: WebAssembly.Memory; // the stage's
-  readonly module: WebAssembly.Module; // its kernels
-  readonly scratch: number; // the address of room for all threads' packed panels
+  readonly memory: WebAssembly.Memory;
+  readonly module: WebAssembly.Module;
+  readonly scratch: number; // address of all threads' packed panels
   readonly board: SharedArrayBuffer;
 }
 
-/** Resolves when all helpers wait for work; rejects if one cannot. They end when the board is closed or fails. */
+/** Resolves when all helpers wait for work. */
 export type StartHelpers = (order: HelperOrder) => Promise<void>;
 
 export interface ToHelper extends Omit<HelperOrder, "helpers"> {

@@ -1,8 +1,6 @@
 /**
- * Starts helper threads and outlives them.
- *
- * The thread that starts them must be allowed to read the program's code, which a compute worker is not: there its
- * owner does (../../worker_client.ts). A thread that sleeps is not ended by `terminate`, so boards are closed first.
+ * Starts helper threads and outlives them. A compute worker may not read the program's code, so its owner starts them
+ * (../../worker_client.ts). `terminate` does not end a sleeping thread, so boards are closed first.
  */
 
 import type { FromHelper, HelperOrder, ToHelper } from "./helper_messages.ts";
@@ -16,7 +14,6 @@ export class HelperThreads {
     this.#code = code;
   }
 
-  /** Resolves when all are ready. */
   async start({ helpers, ...order }: HelperOrder): Promise<void> {
     const board = new JobBoard(helpers + 1, order.board);
     await Promise.all(
@@ -59,10 +56,10 @@ export class HelperThreads {
   }
 }
 
-/** Helpers that end with their stage. */
+/** End with their stage. */
 export const startHelpers = (order: HelperOrder): Promise<void> => new HelperThreads().start(order);
 
-/** A bundle is JavaScript and has its workers side by side. */
+/** A bundle has its workers as JavaScript beside it. */
 function workerUrl(): URL {
   return import.meta.url.endsWith(".js")
     ? new URL("./helper_worker.js", import.meta.url)

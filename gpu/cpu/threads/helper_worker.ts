@@ -1,4 +1,4 @@
-/** A helper thread: takes one message, then computes ranges of one stage's jobs until its board is closed. */
+/** Computes ranges of one stage's jobs until its board is closed. */
 
 import { handOf } from "../jobs/operations.ts";
 import { cpuKernels } from "../kernels/cpu_kernels.ts";

@@ -1,11 +1,9 @@
 /**
- * Where the threads of a team find work: one open job in memory that all of them share, handed out in ranges of
- * units.
+ * One open job in shared memory, handed out in ranges of units.
  *
- * Each thread has the same share of every job, so that it finds in its caches what it wrote before; when its own is
- * done, it takes from others' shares. A range is taken by a ticket, counted over all jobs, so a late thread takes
- * nothing of a job that is over, and nobody waits for a thread that has taken nothing. A failed board stays failed.
- * Only the opener calls `open` and `finish`.
+ * Each thread has the same share of every job, for its caches, and then helps with others'. Tickets count over all
+ * jobs, so a late thread takes nothing of a finished job, and nobody waits for a thread without a ticket. A failed
+ * board stays failed. Only the opener calls `open` and `finish`.
  */
 
 import { type Hand, type Job, mostNumbers, operationNames, type Work } from "../jobs/job.ts";
@@ -15,7 +13,7 @@ export class ThreadError extends Error {
   override name = "ThreadError";
 }
 
-const line = 16; // words of a cache line: what threads change lies in lines of its own
+const line = 16; // words of a cache line: threads change separate lines
 const words = {
   serial: 0,
   ranges: line,
@@ -24,13 +22,12 @@ const words = {
   state: 4 * line,
   textBytes: 4 * line + 1,
 } as const;
-const firstShare = 5 * line; // of each thread's share the next ticket, and in the line behind it the end
+const firstShare = 5 * line; // each share's next ticket; its end is a line behind
 const mostTextBytes = 512;
-const lookMs = 0.05; // before a sleep: waking takes 10 to 100 us, and within a task the next job is nearer than that
+const lookMs = 0.05; // before a sleep: waking takes 10 to 100 us, the next job less
 const looksPerClock = 64;
 const states = { open: 0, closed: 1, failing: 2, failed: 3 } as const;
 
-/** `ranges` of `grain` units each; the last one may have fewer. */
 interface OpenJob {
   readonly serial: number;
   readonly ranges: number;
@@ -38,14 +35,14 @@ interface OpenJob {
   readonly grain: number;
   readonly operation: number;
   readonly numbers: readonly number[];
-  work: Work | null; // made by the first range that this thread takes
+  work: Work | null; // made by this thread's first range
 }
 
 export class JobBoard {
   readonly memory: SharedArrayBuffer;
   readonly #threads: number;
   readonly #words: Int32Array;
-  readonly #numbers: Float64Array; // ranges, units, grain, operation, how many follow, the job's own
+  readonly #numbers: Float64Array; // ranges, units, grain, operation, count, the job's own
   readonly #text: Uint8Array;
   #seen: OpenJob | null = null;
 
@@ -59,11 +56,11 @@ export class JobBoard {
     this.#text = new Uint8Array(this.memory, headBytes + 8 * numbers, mostTextBytes);
   }
 
-  /** Opens a job and wakes as many threads as can help with it. */
+  /** Wakes as many threads as can help. */
   open({ operation, numbers, units }: Job, { grain }: { grain: number }): void {
     const ranges = Math.ceil(units / grain);
     this.#numbers.set([ranges, units, grain, operationNames.indexOf(operation), numbers.length, ...numbers]);
-    Atomics.add(this.#words, words.serial, 1); // before any ticket, so that who has a ticket knows its job
+    Atomics.add(this.#words, words.serial, 1); // before any ticket: it leads to its job
     Atomics.add(this.#words, words.ranges, ranges);
     for (let share = 0; share < this.#threads; share++) {
       const count = this.#shareStart(share + 1, ranges) - this.#shareStart(share, ranges);
@@ -72,7 +69,6 @@ export class JobBoard {
     this.#ring(ranges - 1);
   }
 
-  /** First ranges of its own share, then others'. */
   work(hand: Hand): void {
     for (let i = 0; i < this.#threads; i++) this.#workOn((hand.index + i) % this.#threads, hand);
   }
@@ -85,7 +81,7 @@ export class JobBoard {
       if (left <= 0) return;
       const serial = Atomics.load(this.#words, words.serial);
       const job = this.#seen?.serial === serial ? this.#seen : this.#read(serial);
-      // Taking the ticket proves that its job was still open while it was read.
+      // The ticket proves that its job was still open.
       if (Atomics.compareExchange(this.#words, next, ticket, (ticket + 1) | 0) !== ticket) continue;
       job.work ??= operations[operationNames[job.operation]!](hand, job.numbers);
       const from = (this.#shareStart(share + 1, job.ranges) - left) * job.grain;
@@ -98,7 +94,7 @@ export class JobBoard {
     return Math.floor(share * ranges / this.#threads);
   }
 
-  /** Sleeps until every range of the open job is computed. Throws if a thread failed or the board was closed. */
+  /** Sleeps until the open job is computed. Throws if a thread failed or the board was closed. */
   finish(): void {
     const ranges = Atomics.load(this.#words, words.ranges);
     for (;;) {
@@ -118,7 +114,7 @@ export class JobBoard {
     }
   }
 
-  /** From any thread; the first one counts. */
+  /** The first one counts. */
   fail(reason: string): void {
     if (Atomics.compareExchange(this.#words, words.state, states.open, states.failing) !== states.open) return;
     const text = new TextEncoder().encode(reason).subarray(0, mostTextBytes);
@@ -128,7 +124,6 @@ export class JobBoard {
     this.#wakeAll();
   }
 
-  /** From any thread: helpers return; waiting ones get an error. */
   close(): void {
     Atomics.compareExchange(this.#words, words.state, states.open, states.closed);
     this.#wakeAll();
@@ -142,7 +137,7 @@ export class JobBoard {
     throw new ThreadError(`Cannot compute as a thread of this stage failed: ${text}`);
   }
 
-  /** Returns when the word has another value; may return before. */
+  /** Until the word has another value; may return before. */
   #sleep(at: number, value: number): void {
     const endMs = performance.now() + lookMs;
     do {
@@ -172,7 +167,7 @@ export class JobBoard {
 
   #wakeAll(): void {
     this.#ring(Infinity);
-    Atomics.add(this.#words, words.done, 1); // the opener would miss a bell between its look and its sleep
+    Atomics.add(this.#words, words.done, 1); // otherwise the opener may miss the bell before its sleep
     Atomics.notify(this.#words, words.done);
   }
 }

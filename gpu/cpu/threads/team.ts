@@ -1,7 +1,4 @@
-/**
- * The threads that compute one stage: the one that it lives on, and helpers. Splits jobs into ranges. With one thread
- * nothing is shared, and a job is one call.
- */
+/** The threads that compute one stage. With one thread nothing is shared, and a job is one call. */
 
 import { assert } from "../../../core/assert.ts";
 import { gemmFloats } from "../layout/gemm.ts";
@@ -14,15 +11,15 @@ import { JobBoard } from "./job_board.ts";
 
 export const mostThreads = 256;
 
-/** When a job is worth sharing: about what it takes on one thread. */
+/** Estimated time on one thread. */
 export interface Sharing {
   readonly leastNs: number;
   readonly leastRangeNs: number;
 }
 
 const usualSharing: Sharing = { leastNs: 60_000, leastRangeNs: 10_000 }; // waking a helper takes 10 to 100 us
-const leastWork = 10; // of a range, as a multiple of what it costs beside its units
-const rangesPerThread = 4; // so that a thread that was held up takes fewer
+const leastWork = 10; // of a range, in multiples of its fixed cost
+const rangesPerThread = 4; // so that a delayed thread takes fewer
 
 export interface TeamOptions {
   readonly threads?: number; // @default 1
@@ -53,7 +50,7 @@ export class Team {
     return this.#hand.kernels;
   }
 
-  /** Until then, and if helpers are late, this thread does all by itself. */
+  /** Until then this thread does all by itself. */
   async start(startHelpers: StartHelpers): Promise<void> {
     if (this.#board === null || this.#memory.isPaper) return;
     const { memory } = this.#memory;
@@ -74,7 +71,7 @@ export class Team {
     try {
       board.work(this.#hand);
     } catch (error) {
-      board.fail(String(error)); // others may still be at work on this memory
+      board.fail(String(error)); // others may still use this memory
       throw error;
     }
     board.finish();

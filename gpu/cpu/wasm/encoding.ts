@@ -1,9 +1,6 @@
-/**
- * The binary format of WebAssembly modules: variable-length integers, names, vectors and sections (WebAssembly Core
- * 2.0, §5).
- */
+/** The binary format of WebAssembly modules (WebAssembly Core 2.0, §5). */
 
-/** An unsigned integer below 2^32 in LEB128. */
+/** LEB128, below 2^32. */
 export function unsigned(value: number): number[] {
   const bytes: number[] = [];
   let rest = value;
@@ -15,7 +12,7 @@ export function unsigned(value: number): number[] {
   return bytes;
 }
 
-/** A signed 32-bit integer in LEB128. */
+/** LEB128, 32 bits. */
 export function signed(value: number): number[] {
   const bytes: number[] = [];
   let rest = value | 0;

@@ -1,8 +1,6 @@
 /**
- * Typed expressions of WebAssembly, as the bytes that leave a value on the stack.
- *
- * TypeScript checks the types of operands, so a kernel that compiles here is a valid module. Only operations that
- * give the same bits on every machine exist here: no relaxed SIMD.
+ * Typed WebAssembly expressions, as bytes that leave a value on the stack. Their types make every kernel that compiles
+ * a valid module. Only operations with the same bits on every machine: no relaxed SIMD.
  */
 
 import { float32, signed, unsigned } from "./encoding.ts";
@@ -14,7 +12,6 @@ export interface Expression<Type extends ValueType> {
   readonly bytes: readonly number[];
 }
 
-/** Leaves nothing on the stack. */
 export interface Statement {
   readonly type: "none";
   readonly bytes: readonly number[];
@@ -42,7 +39,7 @@ const two =
 
 const simd = (operation: number): number[] => [0xfd, ...unsigned(operation)];
 
-/** Alignment (as a power of two) and offset of a load or store. */
+/** Alignment as a power of two. */
 const at = (alignment: number, offset: number): number[] => [...unsigned(alignment), ...unsigned(offset)];
 
 const load =
@@ -87,7 +84,7 @@ export const v128 = {
   load: load("v128", simd(0x00), 2),
   store: store<"v128">(simd(0x0b), 2),
   and: two<"v128", "v128">("v128", ...simd(0x4e)),
-  /** Bits of `a` where `mask` has ones, of `b` elsewhere. */
+  /** `a` where `mask` has ones, otherwise `b`. */
   select: (a: V128, b: V128, mask: V128): V128 => made("v128", [a, b, mask], simd(0x52)),
   zero: (): V128 => ({ type: "v128", bytes: [...simd(0x0c), ...new Array<number>(16).fill(0)] }),
 };
@@ -104,11 +101,11 @@ export const f32x4 = {
   max: two<"v128", "v128">("v128", ...simd(0xe9)),
   sqrt: one<"v128", "v128">("v128", ...simd(0xe3)),
   neg: one<"v128", "v128">("v128", ...simd(0xe1)),
-  isBelow: two<"v128", "v128">("v128", ...simd(0x43)), // ones or zeros in each lane
+  isBelow: two<"v128", "v128">("v128", ...simd(0x43)), // all ones or zeros per lane
   isAbove: two<"v128", "v128">("v128", ...simd(0x44)),
   nearest: one<"v128", "v128">("v128", ...simd(0x6a)), // ties to even
   ofIntegers: one<"v128", "v128">("v128", ...simd(0xfa)), // signed i32 lanes
-  /** Lanes of a pair of vectors: 0 to 3 of `a`, 4 to 7 of `b`. */
+  /** Lanes 0 to 3 are of `a`, 4 to 7 of `b`. */
   shuffle: (a: V128, b: V128, lanes: readonly [number, number, number, number]): V128 =>
     made("v128", [a, b], [...simd(0x0d), ...lanes.flatMap((lane) => [0, 1, 2, 3].map((byte) => 4 * lane + byte))]),
 };

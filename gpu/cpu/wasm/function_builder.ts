@@ -1,8 +1,4 @@
-/**
- * One function of a WebAssembly module: parameters, locals, statements in order, structured control flow.
- *
- * A local is an expression that reads it. Loops count with unsigned 32-bit integers.
- */
+/** A local is an expression that reads it. Loops count with unsigned 32-bit integers. */
 
 import { unsigned } from "./encoding.ts";
 import { type Expression, i32, type Statement, type ValueType } from "./expressions.ts";
@@ -16,7 +12,6 @@ export const typeCodes: Readonly<Record<ValueType, number>> = { i32: 0x7f, f32: 
 export type Signature = Readonly<Record<string, ValueType>>;
 export type Parameters<Types extends Signature> = { readonly [Name in keyof Types]: Local<Types[Name]> };
 
-/** Parameters of one type, by name; a function's signature joins them. */
 export function integers<const Name extends string>(...names: Name[]): Record<Name, "i32"> {
   return Object.fromEntries(names.map((name) => [name, "i32"])) as Record<Name, "i32">;
 }
@@ -68,7 +63,6 @@ export class FunctionBuilder {
     this.#emit(statement.bytes);
   }
 
-  /** Runs `body` while the index is below the bound; not at all if it starts there. */
   for({ from = i32.of(0), below, by = 1 }: Loop, body: (index: Local<"i32">) => void): void {
     const index = this.let(from);
     this.#emit([block, noResult, loop, noResult]);
@@ -87,7 +81,7 @@ export class FunctionBuilder {
     this.#emit([end]);
   }
 
-  /** Runs `body` as often as `count` says, at least once; its cheapest form, for inner loops. Changes `count`. */
+  /** At least once; the cheapest loop. Changes `count`. */
   countDown(count: Local<"i32">, body: () => void): void {
     this.#emit([loop, noResult]);
     body();

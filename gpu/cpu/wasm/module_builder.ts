@@ -1,6 +1,4 @@
-/**
- * A WebAssembly module of kernels on one imported memory: functions by name, called by JavaScript and by each other.
- */
+/** A WebAssembly module of kernels on one imported memory. */
 
 import { magic, name, section, unsigned, vector } from "./encoding.ts";
 import { type Expression, type Statement, type ValueType } from "./expressions.ts";

@@ -1,10 +1,8 @@
 /**
- * WGSL text of causal grouped-query attention in the "register flash" form: one invocation owns one query row (forward, and
- * the gradient of q) or one key row (gradients of k and v), keeps it in registers, and walks the other side at addresses that
- * are the same in all lanes. The softmax is online; its log-sum-exp is kept, so the backward pass recomputes probabilities
- * and no T x T buffer exists. No atomics: each output has one writer and a fixed order.
- *
- * Only the head width is baked (it decides how many registers there are); all other sizes come from a uniform.
+ * WGSL of causal grouped-query attention in the "register flash" form: an invocation keeps one query row (forward,
+ * gradient of q) or key row (gradients of k and v) in registers and walks the other side at addresses that all lanes
+ * share. The softmax is online; its log-sum-exp is kept for the backward, so no T x T buffer exists. Each output has
+ * one writer and a fixed order. The head width is baked, because it decides the number of registers.
  */
 
 import { attentionShape, dot, entry, forwardText, queryGradientText, type RowsOfLanes } from "./attention_text.ts";
@@ -45,8 +43,8 @@ ${each(vectors, (i) => `d${i} = fma(vec4f(scoreGradient), k${i}, d${i});`)}
 }
 
 /**
- * Gradients towards k and v, summed over the query heads of the group.
- * Bindings: qkv, outputGradient, logSumExp, delta, qkvGradient, shape. Workgroups: (T / lanes, kvHeads, B).
+ * Gradients of k and v, summed over the group's query heads. Bindings: qkv, outputGradient, logSumExp, delta,
+ * qkvGradient, shape. Workgroups: (T / lanes, kvHeads, B).
  */
 export function attentionKeyValueGradientSource(of: RowsOfLanes): string {
   const { headWidth, lanes } = of;

@@ -1,8 +1,6 @@
 /**
- * What the texts of both families of attention kernels have in common: bindings, a lane's place, and all of a query row's kernels
- * but the walk over the other side's rows.
- *
- * In all of them `row` is the lane's row in its sequence, `own` where it begins in qkv, `outAt` where it begins in the output.
+ * What both families of attention kernels share: a query row's kernels but the walk over the other side. `row` is the
+ * lane's row in its sequence; it begins at `own` in qkv and at `outAt` in the output.
  */
 
 import { each, range } from "./unrolled.ts";
@@ -12,10 +10,9 @@ export interface RowsOfLanes {
   readonly lanes: number; // rows per workgroup
 }
 
-/** What differs between the families. */
 export interface Walk {
-  readonly memory?: string; // declarations of workgroup memory
-  readonly walk: string; // the loop over the rows before `end`
+  readonly memory?: string; // workgroup memory
+  readonly walk: string; // loop over the rows before `end`
 }
 
 export const attentionShape = `struct Shape {
@@ -28,14 +25,14 @@ export const attentionShape = `struct Shape {
 }
 `;
 
-/** Sum of products over a head: four independent chains, then one fixed addition order. */
+/** Over a head: four independent chains, then a fixed order. */
 export function dot(name: string, vectors: number, pair: (i: number) => readonly [string, string]): string {
   const chain = range(vectors).reduce((sum, i) => `fma(${pair(i)[0]}, ${pair(i)[1]}, ${sum})`, "vec4f()");
   return `let ${name}4 = ${chain};
 let ${name} = (${name}4.x + ${name}4.y) + (${name}4.z + ${name}4.w);`;
 }
 
-/** The start of every kernel. Strides are in vectors of four floats; `head` counts query heads. */
+/** Strides are in vectors of four floats; `head` counts query heads. */
 export const entry = ({ headWidth, lanes }: RowsOfLanes) =>
   `@compute @workgroup_size(${lanes})
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
@@ -47,21 +44,20 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let row = workgroup.x * ${lanes}u + lane;
   let safeRow = min(row, shape.length - 1u);`;
 
-/** The place of a query row. */
 const queryPlace = ({ headWidth, lanes }: RowsOfLanes) =>
   `  let head = workgroup.y;
   let kvHead = (head * shape.groupReciprocal) >> 16u;
   let own = (sequence + safeRow) * qkvStride + head * ${headWidth / 4}u;
   let end = min((workgroup.x + 1u) * ${lanes}u, shape.length);`;
 
-/** Where it is written; apart, as what is held through the walk costs registers. */
+/** Apart, because values held through the walk cost registers. */
 const outputPlace = ({ headWidth }: RowsOfLanes) =>
   `  let outAt = (sequence + safeRow) * outStride + head * ${headWidth / 4}u;
   let rowAt = (workgroup.z * shape.heads + head) * shape.length + safeRow;`;
 
 /**
- * The walk reads q0, … and updates o0, …, `peak` and `total`. Bindings: qkv, output, logSumExp, shape. Workgroups:
- * (T / lanes, heads, B).
+ * The walk reads q0, … and updates o0, …, `peak` and `total`. Bindings: qkv, output, logSumExp, shape. Workgroups: (T /
+ * lanes, heads, B).
  */
 export function forwardText(of: RowsOfLanes, { memory = "", walk }: Walk): string {
   const vectors = of.headWidth / 4;
@@ -89,9 +85,9 @@ ${each(vectors, (i) => `output[outAt + ${i}u] = o${i} / total;`)}
 }
 
 /**
- * Gradient towards q, and `delta` = sum(output * outputGradient) of each row for the other backward kernels, which run after. The
- * walk reads q0, …, g0, …, `normalizer` and `rowDelta`, and updates d0, …. Bindings: qkv, output, outputGradient, logSumExp, delta,
- * qkvGradient, shape. Workgroups: (T / lanes, heads, B).
+ * Gradient of q, and `delta` = sum(output * outputGradient) per row for the later kernels. The walk reads q0, …, g0, …,
+ * `normalizer` and `rowDelta`, and updates d0, …. Bindings: qkv, output, outputGradient, logSumExp, delta, qkvGradient,
+ * shape. Workgroups: (T / lanes, heads, B).
  */
 export function queryGradientText(of: RowsOfLanes, { memory = "", walk }: Walk): string {
   const vectors = of.headWidth / 4;

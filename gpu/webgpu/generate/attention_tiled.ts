@@ -1,29 +1,26 @@
 /**
- * The attention of attention.ts for real GPUs: the other side's rows come through workgroup memory, a tile at a time, and several of
- * them are worked on at once, so that a lane has independent sums to add to while it waits for one.
- *
- * As there, a lane owns a row and keeps it in registers, and each output has one writer and a fixed order. The gradients of k and
- * of v are two kernels: one that holds k, v and both gradients needs more registers than a GPU gives a lane. Results differ from
- * attention.ts's in the last bits.
+ * attention.ts for real GPUs: rows come through workgroup memory in tiles, several at once, so that a lane has
+ * independent sums. The gradients of k and v are two kernels, because one needs more registers than a GPU gives a lane.
+ * Results differ from attention.ts's in the last bits.
  */
 
 import { attentionShape, dot, entry, forwardText, queryGradientText, type RowsOfLanes } from "./attention_text.ts";
 import { each, range } from "./unrolled.ts";
 
 export interface TiledAttention extends RowsOfLanes {
-  readonly together: number; // rows of the other side worked on at once; divides a tile's
+  readonly together: number; // rows of the other side; divides a tile's rows
 }
 
-const tileBytes = 16_384; // of both tiles: what every adapter allows a workgroup
+const tileBytes = 16_384; // both tiles: what every adapter allows a workgroup
 
-/** Rows of the other side in workgroup memory: 32 for heads of 64 and less. */
+/** 32 for heads of at most 64. */
 const tileRows = ({ headWidth, together }: TiledAttention): number =>
   Math.min(32, Math.floor(tileBytes / (2 * 4 * headWidth) / together) * together);
 
-/** Of a head: beyond it, a workgroup has no room for rows that are worked on together. */
+/** A workgroup has no room for tiles of wider heads. */
 export const widestTiled = ({ together }: { readonly together: number }): number => tileBytes / (2 * 4 * together);
 
-/** Two tiles, of what is read at `left` and `right` of each of the other side's rows. */
+/** What is read at `left` and `right` of each row. */
 const tiles = (of: TiledAttention) =>
   `var<workgroup> left: array<array<vec4f, ${of.headWidth / 4}>, ${tileRows(of)}>;
 var<workgroup> right: array<array<vec4f, ${of.headWidth / 4}>, ${tileRows(of)}>;`;
@@ -33,7 +30,7 @@ interface Source {
   readonly right: string;
 }
 
-/** Brings the rows from `first` on into the tiles; rows past the end repeat the last one. */
+/** Rows past the end repeat the last one. */
 function bring(of: TiledAttention, { left, right }: Source): string {
   const vectors = of.headWidth / 4;
   return `    workgroupBarrier();
@@ -47,13 +44,11 @@ function bring(of: TiledAttention, { left, right }: Source): string {
     workgroupBarrier();`;
 }
 
-/** A loop over the tile's rows, `together` at a time; `at` is the first of them within the tile. */
 const throughTile = (of: TiledAttention, body: string) =>
   `    for (var at = 0u; at < ${tileRows(of)}u; at += ${of.together}u) {
 ${body}
     }`;
 
-/** A query row's walk over tiles of keys and values; `body` is what is done with the rows at `at`, `together` of them. */
 function throughKeys(of: TiledAttention, body: string): { memory: string; walk: string } {
   const vectors = of.headWidth / 4;
   return {
@@ -111,10 +106,7 @@ let scoreGradient${j} = weight${j} * (weightGradient${j}_ - rowDelta) * shape.sc
   );
 }
 
-/**
- * The gradient of k, or of v, summed over the query heads of the group. Bindings as in attention.ts, for v without delta; workgroups
- * as there.
- */
+/** Summed over the group's query heads. Bindings and workgroups as in attention.ts, for v without delta. */
 export function tiledKeyValueGradientSource(of: TiledAttention & { readonly side: "key" | "value" }): string {
   const { headWidth, lanes, together, side } = of;
   const vectors = headWidth / 4;

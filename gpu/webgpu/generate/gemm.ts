@@ -1,12 +1,12 @@
 /**
- * WGSL text of the three matrix products of a linear layer, unrolled by this generator because naga guards every loop.
+ * WGSL of a linear layer's three matrix products, unrolled because naga guards every loop.
  *
- * Rules that make results independent of the chosen tile: each output is one chain of explicit `fma` over ascending K that
- * starts at zero; what is already in the output, or the residual, is added once at the end. No dot(), no split K, no atomics.
+ * So that results do not depend on the tile, each output is one chain of explicit `fma` over ascending K from zero; the
+ * residual or old output is added once at the end. No dot(), no split K, no atomics.
  *
- * Sizes come from a uniform, so one pipeline serves every shape: measured on llvmpipe as fast as baked sizes, with 3 shader
- * compilations (0.14 s each) instead of 15. They arrive divided by four: naga's guarded integer division hides from Mesa that
- * an address is the same in all lanes, which made products 6x slower.
+ * Sizes come from a uniform: on llvmpipe as fast as baked ones, with 3 shader compilations (0.14 s each) instead of 15.
+ * They arrive divided by four: naga's guarded integer division hides from Mesa that lanes share an address, which made
+ * products 6x slower.
  */
 
 import { type DirectGemm as Direct, type GemmKind, type GemmSettings, gemmTile } from "./gemm_settings.ts";
@@ -14,7 +14,7 @@ import { sharedSource } from "./gemm_shared.ts";
 import { header, skipUpper, store } from "./gemm_text.ts";
 import { each } from "./unrolled.ts";
 
-/** A change of what any setting compiles to: what was measured before no longer counts (../tuning/tuned.ts). */
+/** Increase it when a setting compiles to something else, so that older measurements do not count. */
 export const gemmGeneration = 2;
 
 /** Bindings: a, b, c, [residual for `forward`], shape. */
@@ -22,7 +22,7 @@ export function gemmSource(kind: GemmKind, settings: GemmSettings): string {
   return settings.family === "direct" ? directSource(kind, settings) : sharedSource(kind, settings);
 }
 
-/** Matrix products that keep everything in registers: see gemm.ts, whose rules hold here. */
+/** Keeps everything in registers. */
 function directSource(kind: GemmKind, settings: Direct): string {
   const { lanes, rows, columnVectors } = settings;
   const body =
@@ -51,7 +51,7 @@ ${store(kind, `s${i}_${j}`)}
 `;
 }
 
-/** Rows and columns past the edge are clamped to the last one: they read valid data and are not stored. */
+/** Clamped past the edge: they read valid data and are not stored. */
 const clampedRows = (rows: number) =>
   each(rows, (i) => `let a${i} = min(row + ${i}u, shape.rows - 1u) * shape.aVectors;`);
 const clampedColumns = (count: number) =>

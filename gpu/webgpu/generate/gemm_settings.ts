@@ -1,4 +1,4 @@
-/** How a matrix product is cut into workgroups and lanes. Every setting gives the same bits: see gemm.ts. */
+/** How a matrix product is cut into workgroups and lanes. Every setting gives the same bits. */
 
 import { present } from "../../../core/assert.ts";
 
@@ -10,30 +10,30 @@ export type GemmKind = "forward" | "inputGradient" | "weightGradient";
 export const gemmKinds: readonly GemmKind[] = ["forward", "inputGradient", "weightGradient"];
 
 /**
- * `direct` keeps everything in registers: rows come from the workgroup, so that their loads are uniform, and lanes run
- * across columns (software adapters; barriers cost there). `shared` stages tiles through workgroup memory (real GPUs).
+ * `direct` keeps everything in registers: a workgroup's lanes share rows and run across columns (software adapters:
+ * barriers cost there). `shared` stages tiles through workgroup memory (real GPUs).
  */
 export type GemmSettings = DirectGemm | SharedGemm;
 
 export interface DirectGemm {
   readonly family: "direct";
   readonly lanes: number;
-  readonly rows: number; // of a lane, as of its workgroup; a multiple of 4
-  readonly columnVectors: number; // of a lane: four outputs each
+  readonly rows: number; // per lane and workgroup; a multiple of 4
+  readonly columnVectors: number; // per lane: four outputs each
 }
 
 export interface SharedGemm {
   readonly family: "shared";
   readonly lanesX: number; // across columns
   readonly lanesY: number; // across rows
-  readonly depth: number; // of the tiles of a and b, a multiple of 4
-  readonly rows: number; // of a lane, a multiple of 4
-  readonly columnVectors: number; // of a lane
-  /** How a lane holds its outputs: an H200 adds to scalars faster, if its compiler leaves them apart. @default "vectors" */
+  readonly depth: number; // of both tiles, a multiple of 4
+  readonly rows: number; // per lane, a multiple of 4
+  readonly columnVectors: number; // per lane
+  /** Of a lane's outputs: an H200 adds to scalars faster. @default "vectors" */
   readonly sums?: "vectors" | "scalars" | undefined;
 }
 
-/** For each product, settings from the largest tile to the smallest: see `settingsFor`. */
+/** From the largest tile to the smallest. */
 export type GemmChoice = Readonly<Record<GemmKind, readonly GemmSettings[]>>;
 
 export const ofEachKind = (settingsOf: (kind: GemmKind) => readonly GemmSettings[]): GemmChoice => ({
@@ -66,12 +66,12 @@ const middleTiles: GemmSettings = {
 };
 const smallTiles: GemmSettings = { ...middleTiles, lanesX: 8, lanesY: 8 };
 
-/** Measured on an H200 (tests/lab/LOG.md). All but the first work everywhere; what is fastest differs (../tuning). */
+/** Measured on an H200 (tests/lab/LOG.md). All but the first work everywhere. */
 export const hardwareGemm: GemmChoice = sameForAll(deepTiles, largeTiles, middleTiles, smallTiles);
 
-export const fullDevice = 256; // workgroups: two for each processor of the largest GPUs
+export const fullDevice = 256; // workgroups: two per processor of the largest GPUs
 
-/** The largest tile whose workgroups fill a device, otherwise the smallest: a larger one does more with each value it reads. */
+/** The largest tile that fills a device, otherwise the smallest: larger tiles reuse more. */
 export function settingsFor(
   choice: readonly GemmSettings[],
   { rows, columns }: { rows: number; columns: number },
@@ -95,10 +95,9 @@ export function gemmTile(settings: GemmSettings): GemmTile {
     : { rows: settings.lanesY * rows, columns: settings.lanesX * columnVectors * 4 };
 }
 
-/** Vectors that a line of a tile has more than it needs (gemm_shared.ts). */
+/** Spare vectors in a line of a tile (gemm_shared.ts). */
 export const linePadding = 1;
 
-/** What a workgroup takes of an adapter's limits. */
 export function gemmNeeds(settings: GemmSettings): { invocations: number; workgroupBytes: number } {
   if (settings.family === "direct") return { invocations: settings.lanes, workgroupBytes: 0 };
   const { rows, columns } = gemmTile(settings);
@@ -122,13 +121,12 @@ export function fitsLimits(settings: GemmSettings, limits: GemmLimits): boolean 
 export const choiceWithin = (choice: GemmChoice, limits: GemmLimits): GemmChoice =>
   ofEachKind((kind) => choice[kind].filter((settings) => fitsLimits(settings, limits)));
 
-/** Which settings of a matrix product are worth measuring on an adapter. */
 interface GemmRoom {
   readonly isSoftware: boolean;
   readonly limits: GemmLimits;
 }
 
-/** The default comes first. Barriers cost too much on software adapters, so tiles are left out there. */
+/** The default first. Without tiles on software adapters, where barriers cost. */
 export function gemmCandidates(kind: GemmKind, room: GemmRoom): GemmSettings[] {
   const fits = (settings: GemmSettings) => fitsLimits(settings, room.limits);
   const first = present(standardChoice(room)[kind].find(fits), "each product has a setting that works everywhere");
@@ -138,7 +136,7 @@ export function gemmCandidates(kind: GemmKind, room: GemmRoom): GemmSettings[] {
 
 const standardChoice = ({ isSoftware }: Pick<GemmRoom, "isSoftware">) => isSoftware ? softwareGemm : hardwareGemm;
 
-/** The fastest for products that fill the device; smaller ones keep the defaults with smaller tiles. */
+/** Smaller products keep the defaults with smaller tiles. */
 export function choiceWith(
   best: Readonly<Record<GemmKind, GemmSettings>>,
   room: Pick<GemmRoom, "isSoftware">,
@@ -153,13 +151,13 @@ export function choiceWith(
 const isSame = (a: GemmSettings, b: GemmSettings): boolean =>
   JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b).sort());
 
-/** What eight-lane registers can hold, and a little more. */
+/** What eight-lane registers hold, and a little more. */
 const softwareCandidates = (): GemmSettings[] =>
   [[4, 2], [8, 1], [8, 2], [16, 1], [16, 2], [4, 4]].map(([rows = 8, columnVectors = 1]) => ({
     ...{ family: "direct", lanes: 8, rows, columnVectors } as const,
   }));
 
-/** From 32 to 256 invocations, 16 to 64 outputs each; without barriers for products of few workgroups. */
+/** 32 to 256 invocations, 16 to 64 outputs each; without barriers for small products. */
 function hardwareCandidates(): GemmSettings[] {
   const lanes = [[8, 4], [8, 8], [16, 8], [16, 16]];
   const outputs = [[4, 1], [4, 2], [8, 1], [8, 2]];

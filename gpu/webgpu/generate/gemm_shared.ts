@@ -1,15 +1,13 @@
 /**
- * Matrix products with tiles of a and b in workgroup memory: see gemm.ts, whose rules hold here.
+ * Matrix products with tiles of a and b in workgroup memory; gemm.ts has the rules.
  *
- * Both tiles are lines of vectors of four rows or columns, one line for each k. A lane computes `rows` neighbouring rows of
- * `columnVectors` vectors, which lie a tile's lanes apart, so that neighbouring lanes read and store neighbouring vectors. Past
- * the end of K both tiles hold zeros, and fma(0, 0, s) is s; rows and columns past the edge read the last one's values and
- * are not stored.
+ * A tile has a line of vectors of four rows or columns for each k. A lane's `rows` are neighbours; its `columnVectors`
+ * lie a tile's lanes apart, so that neighbouring lanes access neighbouring vectors. Past the end of K tiles hold zeros;
+ * rows and columns past the edge read the last one and are not stored.
  *
- * Tiles are arrays of lines: a line's index is a constant, so that the driver checks the other index, the same for every k,
- * once. A line has a vector more than it needs: values that are stored one by one would fall into one memory bank.
- *
- * Measured on an H200 (tests/lab/LOG.md): values of the next tile held in registers while lanes compute make it slower.
+ * A line's index is a constant, so the driver checks the other index only once. A spare vector per line keeps values
+ * that are stored one by one out of one memory bank. On an H200, prefetching the next tile into registers is slower
+ * (tests/lab/LOG.md).
  */
 
 import { type GemmKind, gemmTile, linePadding, type SharedGemm as Shared } from "./gemm_settings.ts";
@@ -63,7 +61,6 @@ ${store(kind, sums.vector(`s${i}_${j}`))}
 `;
 }
 
-/** One k: every row's value times every vector of columns. */
 function step(k: number, settings: Shared): string {
   const { rows, columnVectors, lanesX } = settings;
   const sums = sumsOf(settings);
@@ -74,7 +71,7 @@ ${each(rows, (i) => each(columnVectors, (j) => sums.add(`s${i}_${j}`, `x${i >> 2
 }`;
 }
 
-/** The texts that differ with how a lane holds four neighbouring outputs. */
+/** By how a lane holds four neighbouring outputs. */
 interface Sums {
   declare(name: string): string;
   add(name: string, scalar: string, vector: string): string;
@@ -94,14 +91,13 @@ const sumsOf = ({ sums = "vectors" }: Shared): Sums =>
       vector: (name) => `vec4f(${range(4).map((c) => `${name}_${c}`).join(", ")})`,
     };
 
-/** One operand, and how it lies in memory. */
 interface Side {
   readonly name: "a" | "b";
   readonly tile: "tileA" | "tileB";
-  readonly edge: "row" | "column"; // of the output that its tile's lines run along
-  readonly outputs: number; // rows or columns of a tile
-  readonly isAlong: boolean; // vectors of the source run along K
-  readonly stride: string; // vectors between two stored rows
+  readonly edge: "row" | "column"; // the output's edge along the tile's lines
+  readonly outputs: number; // rows or columns per tile
+  readonly isAlong: boolean; // the source's vectors run along K
+  readonly stride: string; // vectors between stored rows
 }
 
 function alongOf(kind: GemmKind, name: "a" | "b"): Pick<Side, "isAlong" | "stride"> {
@@ -112,9 +108,9 @@ function alongOf(kind: GemmKind, name: "a" | "b"): Pick<Side, "isAlong" | "strid
 
 const lineVectors = (side: Side): number => side.outputs / 4 + linePadding;
 
-/** The texts of one vector that an invocation brings into a tile. */
+/** One vector that an invocation brings into a tile. */
 interface Load {
-  readonly place: string; // before the loop over K: where it is
+  readonly place: string; // before the loop over K
   readonly bring: string; // from memory to the tile
 }
 
@@ -132,7 +128,7 @@ function loadsOf(side: Side, { lanesX, lanesY, depth }: Shared): Load[] {
   });
 }
 
-/** Vectors of the source run along K: its four values go to four consecutive k of one row or column of the tile. */
+/** Vectors run along K: four values go to consecutive k. */
 function loadAlong({ edge, name, stride, tile }: Side, { id, depth }: { id: string; depth: number }): Load {
   const first = edge === "row" ? "firstRow" : "firstColumn";
   return {
@@ -147,7 +143,7 @@ ${each(4, (i) => `${tile}[k${id} * 4u + ${i}u][line${id} >> 2u][line${id} & 3u] 
   };
 }
 
-/** Vectors of the source run along rows or columns: each is a vector of the tile. */
+/** Vectors run across: each is a vector of the tile. */
 function loadAcross({ edge, name, stride, tile, outputs }: Side, id: string): Load {
   const first = edge === "row" ? "firstRow" : "firstColumn";
   return {

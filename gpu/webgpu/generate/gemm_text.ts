@@ -1,4 +1,4 @@
-/** What the texts of all matrix products have in common: bindings, shape, and how outputs are stored. */
+/** What all matrix products share. */
 
 import type { GemmKind } from "./gemm_settings.ts";
 
@@ -28,13 +28,13 @@ ${residual}@group(0) @binding(${kind === "forward" ? 4 : 3}) var<uniform> shape:
 `;
 }
 
-/** Writes one vector of four outputs, `sum`, at vector index `at`. */
+/** Four outputs, `sum`, at vector index `at`. */
 export function store(kind: GemmKind, sum: string): string {
   const held = kind === "forward" ? "residual" : "c";
   if (kind === "weightGradient") return `c[at] = ${sum} + select(vec4f(), c[at], shape.adds != 0u);`;
   return `if (shape.adds != 0u) { c[at] = ${sum} + ${held}[at]; } else { c[at] = ${sum}; }`;
 }
 
-/** Ends a workgroup whose tile lies beyond the diagonal, if it may. */
+/** Ends a workgroup beyond the diagonal. */
 export const skipUpper = (firstColumn: string, endRow: string) =>
   `if (shape.lowerOnly != 0u && ${firstColumn} >= ${endRow}) { return; }`;

@@ -1,4 +1,4 @@
-/** Lines of a kernel's text that are written out, because naga guards every loop. */
+/** Unrolled lines, because naga guards every loop. */
 
 export const range = (count: number) => Array.from({ length: count }, (_, i) => i);
 export const each = (count: number, line: (i: number) => string) => range(count).map(line).join("\n");

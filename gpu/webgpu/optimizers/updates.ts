@@ -1,7 +1,3 @@
-/**
- * The table of optimizers on the device: from a name to the update of a stage.
- */
-
 import type { OptimizerName } from "../../../core/config/optimizer_names.ts";
 import { buildMuon } from "../../optimizers/muon.ts";
 import { GpuOrthogonalOps } from "../orthogonal_ops.ts";
@@ -18,19 +14,17 @@ import type { Ops } from "../ops.ts";
 import { partOf } from "../../stage_ops.ts";
 import squareSum from "../wgsl/square_sum.wgsl" with { type: "text" };
 
-/** What an optimizer on a GPU is built from, and the cutting of ranges that are larger than one storage binding. */
 export interface UpdateParts extends VectorParts {
   readonly ops: Ops;
   readonly buffers: StageBuffers;
-  readonly bindingBytes: number; // of the largest storage binding
+  readonly bindingBytes: number;
 }
 
-/** A piece of the parameter vector and where its state begins. */
 interface Piece extends VectorRange {
   readonly stateOffset: number;
 }
 
-/** The ranges in pieces of at most one binding and one buffer, each beginning at a multiple of 256 bytes. */
+/** Pieces fit one binding and one buffer and begin at multiples of 256 bytes. */
 export function piecesOf(
   covers: readonly VectorRange[],
   { bindingBytes, cuts }: { bindingBytes: number; cuts: readonly number[] },
@@ -54,11 +48,8 @@ export const updates: Readonly<Record<OptimizerName, (parts: UpdateParts) => Upd
   muon: (parts) => buildMuon({ ...parts, orthogonal: new GpuOrthogonalOps(parts.ops), rest: buildAdamw(parts) }),
 };
 
-/**
- * AdamW on the device, over the ranges that its moments cover: all of a stage, or the tensors another optimizer
- * leaves to it.
- */
-const lanes = 64; // the kernel's workgroup size
+/** AdamW over the ranges that its moments cover. */
+const lanes = 64; // workgroup size
 const hyperWords = 12; // Hyper of adamw.wgsl, padded to 16 bytes
 
 export function buildAdamw({ ops: { kernels }, buffers, table, vectors, bindingBytes }: UpdateParts): Update {
@@ -85,7 +76,7 @@ export function buildAdamw({ ops: { kernels }, buffers, table, vectors, bindingB
   return { dispatches, uploads: (options, steps) => [{ range: hyper, values: hyperValues(options, steps) }] };
 }
 
-/** The Hyper struct of adamw.wgsl for the `steps`-th step, counted from 1. */
+/** The Hyper struct of adamw.wgsl; `steps` counts from 1. */
 function hyperValues(options: StepOptions, steps: number): Float32Array {
   const { learningRate, gradientScale, beta1, beta2, epsilon, weightDecay } = options;
   return Float32Array.of(
@@ -104,7 +95,7 @@ function hyperValues(options: StepOptions, steps: number): Float32Array {
   );
 }
 
-/** The squared norm of a stage's accumulated gradient, as partial sums for the host to add. */
+/** As partial sums for the host to add. */
 const stripes = 4096; // STRIPES of square_sum.wgsl
 
 export function buildGradientNorm({ ops, buffers, table, vectors, bindingBytes }: UpdateParts): GradientNorm {

@@ -1,9 +1,6 @@
 /**
- * Whether a stage fits an adapter, determined by building it with the production code on a paper device, which has the
- * adapter's limits, counts the requested bytes, and computes nothing.
- *
- * Owns: the paper device. Out of scope: the memory of a real one (WebGPU does not reveal it). A stage that does not fit gives
- * the same error that a miner would get.
+ * Whether a stage fits an adapter: the production code builds it on a paper device with the adapter's limits, which
+ * counts bytes and computes nothing.
  */
 
 import type { StageSpec } from "../../../core/model/spec.ts";
@@ -12,13 +9,13 @@ import { type DeviceLimits, GpuDevice } from "../device.ts";
 import { createWebGpuStage } from "./webgpu_stage.ts";
 
 export interface GpuFit {
-  readonly bytes: number; // of all buffers, as far as it got
-  readonly problem: Error | null; // a TooLargeError, or a dispatch that is too wide; null: it fits
+  readonly bytes: number; // all buffers, as far as it got
+  readonly problem: Error | null; // a TooLargeError, or a dispatch too wide; null: it fits
 }
 
 export interface GpuLimits {
   readonly limits: DeviceLimits;
-  readonly isSoftware: boolean; // decides which kernels are used
+  readonly isSoftware: boolean; // decides the kernels
 }
 
 export async function fitGpuStage(
@@ -27,7 +24,7 @@ export async function fitGpuStage(
   options: StageOptions = {},
 ): Promise<GpuFit> {
   const paper = new PaperDevice(limits);
-  const gpu = new GpuDevice(paper as unknown as GPUDevice, { // nothing else of it is used before the first task
+  const gpu = new GpuDevice(paper as unknown as GPUDevice, { // nothing else is used before the first task
     adapter: { device: "webgpu", name: "paper", isSoftware },
     features: [],
   });
@@ -41,11 +38,10 @@ export async function fitGpuStage(
   }
 }
 
-/** The part of GPUDevice used in building a stage and warming it up. */
 class PaperDevice {
   bytes = 0;
   readonly limits: DeviceLimits;
-  readonly lost = new Promise<never>(() => {}); // it never is
+  readonly lost = new Promise<never>(() => {});
   readonly queue = {
     writeBuffer() {},
     submit() {},

@@ -1,4 +1,4 @@
-/** A stage on WebGPU: its own memory and operations on a device that stages may share. */
+/** A stage on WebGPU. Stages may share a device. */
 
 import type { StageSpec } from "../../../core/model/spec.ts";
 import type { OptimizerName } from "../../../core/config/optimizer_names.ts";
@@ -15,13 +15,13 @@ import type { StageDevice } from "../../stage_device.ts";
 import type { BufferRange, Dispatch } from "../../stage_ops.ts";
 
 export interface WebGpuStageOptions extends StageOptions {
-  /** Shared by the stages of one device, so that each shader is compiled once. @default a new one */
+  /** Shared by a device's stages: each shader compiles once. @default a new one */
   readonly kernels?: Kernels;
   /** @default by adapter (kernelsFor) */
   readonly settings?: KernelSettings;
 }
 
-/** A stage with all parameters zero, its shaders compiled. Load parameters before use. */
+/** All parameters are zero; shaders are compiled. */
 export function createWebGpuStage(
   gpu: GpuDevice,
   spec: StageSpec,
@@ -30,9 +30,8 @@ export function createWebGpuStage(
   return createDeviceStage(new WebGpuStageDevice(gpu, options), spec, options);
 }
 
-const readChunkBytes = 4 << 20; // least staging, so that reading parameters does not take one 11 ms wait per small task size
+const readChunkBytes = 4 << 20; // so that reading parameters does not take many 11 ms waits
 
-/** Computes for one stage. */
 export class WebGpuStageDevice implements StageDevice {
   readonly adapter: AdapterDescription;
   readonly buffers: StageBuffers;
@@ -75,7 +74,7 @@ export class WebGpuStageDevice implements StageDevice {
     this.ops.kernels.run(program);
   }
 
-  /** One encoder, one pass, one submit, one read-back. */
+  /** One encoder, pass, submit and read-back. */
   async read(programs: readonly (readonly Dispatch[])[], ranges: readonly BufferRange[]): Promise<ArrayBuffer[]> {
     const encoder = this.#gpu.device.createCommandEncoder();
     encodeProgram(encoder, programs.flat());
@@ -108,7 +107,7 @@ export class WebGpuStageDevice implements StageDevice {
 
   destroy(): void {
     this.#building.end().catch(() => {
-      // Only a lost device rejects, and GpuDevice reports that itself.
+      // Only a lost device rejects, and GpuDevice reports it.
     });
     this.ops.kernels.forgetCold();
     this.buffers.destroy();
@@ -130,10 +129,9 @@ export class WebGpuStageDevice implements StageDevice {
 }
 
 /**
- * The errors of building a stage, from making its buffers to binding them. Uncaptured, they would fail the device for all of
- * its stages; here they fail the stage alone. An adapter's limits are promises about single buffers, not about its memory:
- * SwiftShader allows buffers of 1 GiB and gives none of that size. Building is one piece of synchronous work, so nobody else's
- * errors end up here.
+ * Catches the errors of building a stage, which would otherwise fail the device for all stages. Limits do not promise
+ * memory: SwiftShader allows buffers of 1 GiB and gives none of that size. Building is synchronous, so no other errors
+ * end up here.
  */
 export class BuildScope {
   readonly #device: GPUDevice;
@@ -141,11 +139,11 @@ export class BuildScope {
 
   constructor(device: GPUDevice) {
     this.#device = device;
-    device.pushErrorScope("validation"); // what a missing buffer makes of later commands
+    device.pushErrorScope("validation"); // what a missing buffer causes later
     device.pushErrorScope("out-of-memory");
   }
 
-  /** The first error since the beginning, of memory if there is one; null: all is built. */
+  /** The first error, one of memory if possible; null: all is built. */
   async end(): Promise<GPUError | null> {
     if (!this.#isOpen) return null;
     this.#isOpen = false;

@@ -1,4 +1,4 @@
-/** The products of one shape on a device: built with any setting, and compared with the plain product. */
+/** The products of one shape with any setting. */
 
 import type { BufferRange, LinearSizes } from "../../stage_ops.ts";
 import { StageBuffers } from "../buffers.ts";
@@ -10,9 +10,9 @@ import { type GpuDispatch, Kernels } from "../kernel.ts";
 export type Product = readonly GpuDispatch[];
 
 export interface GemmProducts {
-  /** Compiled. It overwrites what it computed before. */
+  /** Compiled. It overwrites its last result. */
   built(of: { kind: GemmKind; settings: GemmSettings }): Promise<Product>;
-  /** Whether all bits are those of the plain product. */
+  /** Whether all bits are the plain product's. */
   isExact(of: { kind: GemmKind; settings: GemmSettings }): Promise<boolean>;
   close(): void;
 }
@@ -31,7 +31,7 @@ export function openProducts(gpu: GpuDevice, { rows, inWidth, outWidth }: Linear
   const [x, w, y, c] = [
     ...Object.entries(counts).map(([label, count], i) => {
       const range = buffers.storage(label, count);
-      // Every value has bits of its own, so that a wrong address shows; sums stay small.
+      // Every value has its own bits, so that a wrong address shows.
       buffers.upload(range, Float32Array.from({ length: count }, (_, at) => Math.sin(1 + i + at * 0.7310585)));
       return range;
     }),
@@ -67,10 +67,7 @@ export function openProducts(gpu: GpuDevice, { rows, inWidth, outWidth }: Linear
   };
 }
 
-/**
- * The matrix products as plainly as they can be written: one invocation for each output, one chain of `fma` over
- * ascending K. Every setting of ../generate/gemm.ts must give the same bits.
- */
+/** One invocation per output, one chain of `fma` over ascending K. */
 interface NaiveProduct {
   readonly rows: number;
   readonly columns: number;
@@ -84,7 +81,7 @@ const at: Readonly<Record<GemmKind, readonly [a: string, b: string]>> = {
   weightGradient: ["k * shape.rows + row", "k * shape.columns + column"],
 };
 
-const size = 8; // of a workgroup, in both directions
+const size = 8; // workgroup size in both directions
 
 function source(kind: GemmKind): string {
   const [a, b] = at[kind];

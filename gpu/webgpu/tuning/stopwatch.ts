@@ -1,8 +1,6 @@
 /**
- * How long a program takes on the device: by its own timestamps where the driver has them, otherwise by the clock until the
- * queue is done.
- *
- * Owns: a pair of timestamps. The device must have been opened with them (`openGpuDevice`'s `timestamps`).
+ * A program's time, by the device's timestamps if it was opened with them, otherwise by the clock until the queue is
+ * done.
  */
 
 import type { GpuDevice } from "../device.ts";
@@ -21,7 +19,7 @@ export class Stopwatch {
     return this.#stamps !== null;
   }
 
-  /** Of one repetition. As many run before, untimed: a GPU that was idle takes a tenth of a second to reach its clock. */
+  /** As many repetitions run before, untimed: an idle GPU takes 0.1 s to reach its clock. */
   async milliseconds(program: readonly GpuDispatch[], times: number): Promise<number> {
     const { device } = this.#gpu;
     const encoder = device.createCommandEncoder();
@@ -66,7 +64,7 @@ class Stamps {
     encoder.copyBufferToBuffer(this.#resolved, 0, this.#read, 0, 2 * stampBytes);
   }
 
-  /** Null if they make no sense, as some drivers' do after a reset. */
+  /** Null if they make no sense, as after some drivers' reset. */
   async milliseconds(): Promise<number | null> {
     await this.#read.mapAsync(GPUMapMode.READ);
     const [start = 0n, end = 0n] = new BigUint64Array(this.#read.getMappedRange().slice(0));

@@ -1,9 +1,4 @@
-/**
- * Finds the fastest setting of each matrix product for given shapes on this adapter.
- *
- * Owns: the shapes' products and how long they take. How the best is chosen: tune_gemm.ts. Out of scope: keeping the result
- * (the caller), attention.
- */
+/** Finds the fastest settings of matrix products on this adapter. */
 
 import type { LinearSizes } from "../../stage_ops.ts";
 import type { GpuDevice } from "../device.ts";
@@ -18,13 +13,12 @@ import {
 import { openProducts, type Product } from "./gemm_products.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
-/** The fastest of several settings that gives right results. */
 interface Fastest<Settings> {
   readonly best: Settings;
-  readonly defaultMs: number; // of all places
+  readonly defaultMs: number; // over all places
   readonly bestMs: number;
   readonly tried: number;
-  readonly wrong: number; // faster ones that were not exact
+  readonly wrong: number; // faster but not exact
 }
 
 interface Trials<Settings> {
@@ -82,10 +76,9 @@ export interface TunedProduct extends Fastest<GemmSettings> {
 
 export interface GemmTuning {
   readonly products: readonly TunedProduct[];
-  readonly isOnDevice: boolean; // timed by the device's own timestamps
+  readonly isOnDevice: boolean; // timed by the device
 }
 
-/** The kernels that a device uses from now on. */
 export function choiceOf({ products }: GemmTuning, { isSoftware }: { isSoftware: boolean }): GemmChoice {
   const best = Object.fromEntries(products.map(({ kind, best }) => [kind, best]));
   return choiceWith(best as Record<GemmKind, GemmSettings>, { isSoftware });
@@ -93,7 +86,7 @@ export function choiceOf({ products }: GemmTuning, { isSoftware }: { isSoftware:
 
 const oddShape: LinearSizes = { rows: 84, inWidth: 76, outWidth: 108 }; // fills no tile
 const runs = 3;
-const shortestMs = 10; // of a run, so that the timer's grain does not count
+const shortestMs = 10; // so that the timer's grain does not count
 
 export async function tuneGemm(gpu: GpuDevice, { shapes }: TuneRequest): Promise<GemmTuning> {
   const room = { isSoftware: gpu.adapter.isSoftware, limits: gpu.device.limits };

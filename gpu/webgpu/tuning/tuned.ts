@@ -1,15 +1,13 @@
 /**
- * Settings that were measured on this machine before, by adapter, and when they hold.
- *
- * They come from a file, so they are checked against the adapter's limits. They hold as long as the texts of kernels are the same
- * (`gemmGeneration`); the runtime's version and the file are the caller's. Results have the same bits with any settings.
+ * Settings measured on this machine, by adapter. They come from a file, so they are checked against the adapter's
+ * limits, and hold for one `gemmGeneration`. They change no bit.
  */
 
 import { fitsLimits, type GemmChoice, gemmKinds } from "../generate/gemm_settings.ts";
 import type { GpuDevice } from "../device.ts";
 import { type KernelSettings, kernelsFor } from "../ops.ts";
 
-export type TunedGemms = Readonly<Record<string, GemmChoice>>; // by the adapter's name
+export type TunedGemms = Readonly<Record<string, GemmChoice>>; // by adapter name
 
 export function tunedKernels(gpu: GpuDevice, tuned: TunedGemms): KernelSettings {
   const { adapter: { name }, device: { limits } } = gpu;

@@ -1,5 +1,3 @@
-/** `chain_*`: blocks and headers. Best and final block are the same. */
-
 import type { LocalHeader } from "../../block/ledger.ts";
 import type { LoggedBlock } from "../block_log.ts";
 import { hexOf, hexOfNumber } from "../hex.ts";
@@ -26,7 +24,7 @@ const header: Method = ([hash], { ledger }) => {
 const block: Method = ([hash], { blocks }) => {
   const wanted = optional(hash, (value) => hashParam(value, "hash"));
   const found = wanted === null ? blocks.head() : blocks.get(wanted);
-  if (found === null) return null; // its body is no longer kept
+  if (found === null) return null; // no longer kept
   return { block: { header: headerJson(found.header), extrinsics: found.extrinsics.map(hexOf) }, justifications: null };
 };
 
@@ -78,7 +76,6 @@ export const chainMethods: Methods = {
   chain_unsubscribeFinalisedHeads: unsubscribe,
 };
 
-/** `system_*`: facts about the node, and an account's next nonce. */
 const nextIndex: Method = ([account], { ledger }) => {
   const key = decodeAddress(textParam(account, "account"));
   if (key === null) throw invalidParams("account must be an ss58 address with prefix 42");
@@ -107,12 +104,11 @@ export const systemMethods: Methods = {
   chainSpec_v1_genesisHash: (_, { ledger }) => hexOf(ledger.genesisHash),
 };
 
-/** `author_*`: submitting and watching extrinsics; also fee queries. */
 const submit: Method = ([extrinsic], { pool }) => pool.submit(bytesParam(extrinsic, "extrinsic"));
 
 const submitAndWatch: Method = ([extrinsic], { pool }, caller) => {
   const bytes = bytesParam(extrinsic, "extrinsic");
-  // Both happen at once: if the caller cannot be notified, its extrinsic must not have been submitted.
+  // Without a subscription, the extrinsic must not be submitted.
   let watched: ((push: (status: unknown) => void) => () => void) | null = null;
   const id = caller.subscribe({
     notification: "author_extrinsicUpdate",
@@ -132,7 +128,6 @@ const unwatch: Method = ([id], _, caller) => caller.unsubscribe(id);
 
 const pending: Method = (_, { pool }) => pool.waiting().map(({ bytes }) => hexOf(bytes));
 
-/** A node's answer for a hotkey's call; the ledger decides the coldkey's fees. */
 const paymentInfo: Method = ([extrinsic], _) => {
   bytesParam(extrinsic, "extrinsic");
   return { weight: { ref_time: 0, proof_size: 0 }, class: "normal", partialFee: "0" };

@@ -1,6 +1,4 @@
-/**
- * A method answers at once or throws `RpcError`. One that subscribes gets a `Caller` that can receive notifications.
- */
+/** Methods answer at once or throw `RpcError`. */
 
 import type { Ledger } from "../../block/ledger.ts";
 import type { Runtime } from "../../surface/runtime.ts";
@@ -22,13 +20,13 @@ export interface NodeParts {
 }
 
 export interface Subscription {
-  readonly notification: string; // "chain_newHead"
-  /** Called after the caller has its subscription's id. Returns a function that stops. */
+  readonly notification: string; // such as "chain_newHead"
+  /** After the caller has the id. Returns a function that stops. */
   start(push: (result: unknown) => void): () => void;
 }
 
 export interface Caller {
-  /** The subscription's id. Throws `RpcError` if the caller cannot receive notifications or has too many subscriptions. */
+  /** Throws `RpcError` without notifications or with too many subscriptions. */
   subscribe(subscription: Subscription): string;
   unsubscribe(id: unknown): boolean;
 }

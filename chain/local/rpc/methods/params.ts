@@ -1,11 +1,11 @@
-/** Parses a request's untrusted parameters; invalid ones are an `RpcError`. */
+/** Untrusted parameters; invalid ones are an `RpcError`. */
 
 import { hexOf } from "../hex.ts";
 import { invalidParams } from "../rpc_error.ts";
 
 export type Params = readonly unknown[];
 
-/** The prefix may be missing: the Python SDK omits it in a runtime function's arguments, and nodes accept that. */
+/** 0x is optional, as in nodes: the Python SDK omits it. */
 export function bytesParam(value: unknown, name: string): Uint8Array {
   const digits = typeof value === "string" && value.startsWith("0x") ? value.slice(2) : value;
   if (typeof digits !== "string" || digits.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(digits)) {
@@ -20,7 +20,6 @@ export function hashParam(value: unknown, name: string): Uint8Array {
   return bytes;
 }
 
-/** Null and a missing parameter are the same. */
 export function optional<T>(value: unknown, read: (value: unknown) => T): T | null {
   return value === undefined || value === null ? null : read(value);
 }
@@ -30,7 +29,7 @@ export function textParam(value: unknown, name: string): string {
   return value;
 }
 
-/** A count, possibly as hex, which older clients send. */
+/** Older clients send hex. */
 export function countParam(value: unknown, name: string): number {
   const number = typeof value === "string" && /^0x[0-9a-fA-F]{1,8}$/.test(value) ? Number(value) : value;
   if (typeof number !== "number" || !Number.isInteger(number) || number < 0 || number > 0xffff_ffff) {

@@ -1,5 +1,3 @@
-/** `state_*`: storage, runtime functions, metadata and the runtime's version. */
-
 import type { Runtime } from "../../surface/runtime.ts";
 import type { LoggedBlock } from "../block_log.ts";
 import { type Hex, hexOf } from "../hex.ts";
@@ -74,7 +72,7 @@ const subscribeVersion: Method = (_, { runtime }, caller) =>
   caller.subscribe({
     notification: "state_runtimeVersion",
     start(push) {
-      push(versionJson(runtime)); // only once: this node's runtime does not change
+      push(versionJson(runtime)); // once: the runtime never changes
       return () => {};
     },
   });
@@ -104,7 +102,7 @@ function versionJson({ version }: Runtime): unknown {
   return {
     ...rest,
     apis: apis.map(([id, number]) => [hexOf(id), number]),
-    stateVersion: systemVersion, // its older name
+    stateVersion: systemVersion, // the older name
     systemVersion,
   };
 }

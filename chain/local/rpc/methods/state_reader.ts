@@ -1,7 +1,4 @@
-/**
- * Storage and runtime functions at a block, as bytes: the node knows the block, its events and the runtime's version,
- * the ledger the rest. Blocks whose state was pruned are refused with the message of a pruning node.
- */
+/** Storage and runtime functions at a block, as bytes. Pruned blocks are refused with a pruning node's message. */
 
 import type { AccountId, Ledger, LedgerState } from "../../block/ledger.ts";
 import type { Runtime } from "../../surface/runtime.ts";
@@ -14,9 +11,7 @@ import { clientError, discardedState, invalidParams, unknownBlock, unknownFuncti
 
 export interface StateReader {
   blockAt(hash: Uint8Array | null): LoggedBlock;
-  /** Null if nothing is stored. */
   storage(key: Uint8Array, block: LoggedBlock): Uint8Array | null;
-  /** Keys that begin with the prefix, in ascending order. */
   keys(prefix: Uint8Array, block: LoggedBlock): Uint8Array[];
   call(name: string, options: { args: Uint8Array; block: LoggedBlock }): Uint8Array;
 }
@@ -32,7 +27,7 @@ export function stateReader(sources: Sources): StateReader {
     blockAt: (hash) => blockAt(sources, hash),
     storage(key, block) {
       const found = sources.runtime.storageKeys.read(key);
-      if (found === null) return null; // not a key of this runtime: nothing is stored there
+      if (found === null) return null; // not a key of this runtime
       const value = storedValue(sources, { name: found.entry.name, keys: found.keys, block });
       return value === undefined
         ? null
@@ -53,7 +48,6 @@ function blockAt({ ledger, blocks }: Sources, hash: Uint8Array | null): LoggedBl
   throw ledger.header(hash) === null ? unknownBlock(hexOf(hash)) : discardedState(hexOf(hash));
 }
 
-/** A value that is kept as bytes. */
 class Encoded {
   constructor(readonly bytes: Uint8Array) {}
 }
@@ -84,11 +78,11 @@ const ownValues: Readonly<Record<string, (from: Sources & Omit<Wanted, "name">) 
     (keys[0] as number) < block.number ? ledger.blockHash(keys[0] as number) ?? undefined : undefined,
   "System.Events": ({ block }) => new Encoded(block.events),
   "System.EventCount": ({ block }) => block.eventCount,
-  "System.ExtrinsicCount": () => undefined, // set only while a block is being made
+  "System.ExtrinsicCount": () => undefined, // set only while a block is made
   "System.Digest": () => ({ logs: [] }),
   "System.LastRuntimeUpgrade": ({ runtime }) => runtime.version,
   "Timestamp.Now": ({ block }) => BigInt(Math.floor(block.timestampMs)),
-  "MevShield.CurrentKey": () => shieldKey, // it does not rotate
+  "MevShield.CurrentKey": () => shieldKey, // never rotates
   "MevShield.PendingKey": () => shieldKey,
   "MevShield.NextKey": () => shieldKey,
   "MevShield.PendingKeyExpiresAt": ({ block }) => block.number + 2,
@@ -109,13 +103,13 @@ function keysUnder(
     .sort((a, b) => a.toHex() < b.toHex() ? -1 : 1);
 }
 
-/** Maps whose first key is mechanism * 4096 + netuid. */
+/** Their first key is mechanism * 4096 + netuid. */
 const mechanismMaps: ReadonlySet<string> = new Set(
   ["Weights", "Bonds", "LastUpdate", "Incentive", "WeightCommits", "TimelockedWeightCommits"]
     .map((item) => `SubtensorModule.${item}`),
 );
 
-/** Candidates for the keys of a map, from its key types: the ledger lists subnets and seats, not keys. */
+/** The ledger lists subnets and seats, not keys. */
 function mapKeys({ name, item }: StorageEntry, state: LedgerState): unknown[][] {
   const shape = item.keys.map(({ type }) => type).join(",");
   if (shape === "") return [[]];
@@ -142,7 +136,7 @@ function mapKeys({ name, item }: StorageEntry, state: LedgerState): unknown[][] 
   return [];
 }
 
-/** A subnet's epochs with timelocked commits: from the one that opens now to the one about to begin. */
+/** From the one opening now to the one about to begin. */
 function commitEpochs(state: LedgerState, place: { readonly netuid: number; readonly index: number }): bigint[] {
   const { netuid, index } = place;
   const stored = state.storage("SubtensorModule.SubnetEpochIndex", [netuid]) as bigint | undefined;
@@ -163,7 +157,7 @@ const numberOf = (state: LedgerState, item: string, netuid: number): number =>
 function subnetsOf(state: LedgerState): number[] {
   const total = state.storage("SubtensorModule.TotalNetworks", []) as number | undefined ?? 0;
   const netuids: number[] = [];
-  const highest = 0x0fff; // higher values are storage indices of further mechanisms
+  const highest = 0x0fff; // higher values index further mechanisms
   for (let netuid = 0; netuid <= highest && netuids.length < total; netuid++) {
     if (state.storage("SubtensorModule.NetworksAdded", [netuid]) === true) netuids.push(netuid);
   }
@@ -175,7 +169,7 @@ function unique(accounts: readonly AccountId[]): AccountId[] {
 }
 
 interface Asked {
-  readonly name: string; // "SubnetInfoRuntimeApi_get_metagraph"
+  readonly name: string; // such as "SubnetInfoRuntimeApi_get_metagraph"
   readonly args: Uint8Array;
   readonly block: LoggedBlock;
 }
@@ -213,6 +207,6 @@ const ownFunctions: Readonly<Record<string, (from: Sources & { args: readonly un
   Metadata_metadata_versions: ({ runtime }) => [...runtime.metadata.keys()],
   Metadata_metadata_at_version: ({ runtime, args }) => runtime.metadata.get(args[0] as number) ?? null,
   AccountNonceApi_account_nonce: ({ ledger, args }) => ledger.nonceOf(args[0] as AccountId),
-  TransactionPaymentApi_query_info: () => ({ class: "Normal" }), // the ledger decides fees
+  TransactionPaymentApi_query_info: () => ({ class: "Normal" }),
   TransactionPaymentApi_query_fee_details: () => ({ inclusionFee: null }),
 };

@@ -1,6 +1,6 @@
 /**
- * The embedded chain's node: combines ledger, surface and methods. A new block is recorded (pool, log), then
- * announced (watchers, heads). Everything is synchronous, so no answer is incomplete between two messages.
+ * The embedded chain's node. A new block is recorded (pool, log), then announced (watchers, heads). Everything is
+ * synchronous, so answers are never incomplete.
  */
 
 import type { Ledger } from "../../block/ledger.ts";
@@ -64,25 +64,24 @@ const methods: Methods = {
   rpc_methods: () => ({ methods: [...Object.keys(implemented), "rpc_methods"].sort() }),
 };
 
-/** One caller's messages in, answers and notifications out. The only place where an `RpcError` is caught. */
+/** The only place where an `RpcError` is caught. */
 interface ConnectionOptions {
   readonly node: NodeParts;
   readonly methods: Methods;
-  /** Where notifications go; null: the caller cannot receive any (HTTP). */
+  /** Null: no notifications (HTTP). */
   readonly push: ((text: string) => void) | null;
 }
 
 export class Connection implements Caller {
   readonly #options: ConnectionOptions;
-  readonly #stops = new Map<string, () => void>(); // by subscription
-  #starts: (() => void)[] = []; // of subscriptions whose id has not been sent yet
-  #subscriptions = 0; // total so far, for ids
+  readonly #stops = new Map<string, () => void>();
+  #starts: (() => void)[] = []; // of subscriptions whose id is not sent yet
+  #subscriptions = 0; // total, for ids
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
   }
 
-  /** Answers a message through `send`; nothing is sent if it holds only notifications. */
   receive(text: string, send: (answer: string) => void): void {
     const { isBatch, requests } = parseMessage(text, this.#options.node.limits);
     const answers = requests.map((request) => this.#answer(request)).filter((answer) => answer !== null);
@@ -128,7 +127,7 @@ export class Connection implements Caller {
       return id === undefined ? null : resultText(id, result);
     } catch (error) {
       const known = error instanceof ScaleError ? invalidParams(error.message) : error;
-      if (!(known instanceof RpcError)) throw error; // our own bug
+      if (!(known instanceof RpcError)) throw error;
       return id === undefined ? null : errorText(id, known);
     }
   }

@@ -1,6 +1,6 @@
 /**
- * The node's port: JSON-RPC over WebSocket, and over HTTP POST for single requests. No message is read beyond
- * `messageBytes`; a connection that does not read its answers is cut.
+ * JSON-RPC over WebSocket, and over HTTP POST. Messages are read up to `messageBytes`; connections that do not read
+ * answers are cut.
  */
 
 import type { Buffer } from "node:buffer";
@@ -15,16 +15,16 @@ import { parseError } from "../rpc_error.ts";
 export interface RpcServerOptions {
   readonly node: LocalNode;
   readonly host: string;
-  readonly port: number; // 0: any free one
+  readonly port: number;
 }
 
 export interface RpcServer {
-  readonly url: string; // ws://host:port; http://host:port takes POST
+  readonly url: string; // also takes POST, as http
   readonly port: number;
   close(): Promise<void>;
 }
 
-/** The part of a `ws` socket used here; the package has no types. */
+/** The `ws` package has no types. */
 interface Socket {
   readonly readyState: number;
   readonly OPEN: number;
@@ -43,7 +43,7 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
     noServer: true,
     maxPayload: messageBytes,
     perMessageDeflate: false,
-    closeTimeout: 2_000, // ms; a peer that does not answer a close is gone
+    closeTimeout: 2_000, // then the peer counts as gone
   });
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on("error", () => socket.destroy());
@@ -108,7 +108,7 @@ function textOf(parts: readonly Uint8Array[]): string {
 
 function bind(server: Server, { host, port }: RpcServerOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject); // a system error: the caller words it
+    server.once("error", reject); // the caller words it
     server.listen(port, host, resolve);
   });
 }

@@ -1,9 +1,7 @@
 /**
- * The consequence of a round's held-out loss for the run: a new good round, or a jump that calls for a rollback
- * (retake.ts).
- *
- * Also owns the orchestrator's own measure of a round's parameters: the loss of the round's first step, whose text is
- * as new to them as the held-out text. It is the median over microbatches, so a few dishonest tails do not move it.
+ * What a held-out loss means for the run: a new good round, or a jump that calls for a rollback (retake.ts). The
+ * training loss of a round's first step measures the same parameters: its text is as new to them, and the median over
+ * microbatches resists a few dishonest tails.
  */
 
 import { lowerMedian } from "../../../lower_median.ts";
@@ -16,13 +14,12 @@ const lossesKept = 8; // rounds
 
 export const isFarAbove = (loss: number, base: number): boolean => loss > base + Math.max(leastJump, jumpShare * base);
 
-/** At the end of a round's first step. */
 export function noteFirstLoss({ round, firstLosses }: OrchestratorState, losses: readonly number[]): void {
   firstLosses.set(round, lowerMedian(losses) ?? 0);
   firstLosses.delete(round - lossesKept);
 }
 
-/** The training loss of a round's parameters. Infinity: nobody can compute with them; null: not known yet. */
+/** Infinity: nobody can compute with the round's parameters; null: not known yet. */
 export function trainedLoss(state: OrchestratorState, round: number): number | null {
   const { config, facts, firstLosses, phase, reloads } = state;
   const known = firstLosses.get(round);
@@ -33,8 +30,8 @@ export function trainedLoss(state: OrchestratorState, round: number): number | n
 }
 
 /**
- * Whether the open round's first step reveals a harmful merge, or nobody can compute with its parameters. The harm may
- * come from the last merge, or from several since the last good round that each did a little or were not evaluated.
+ * Whether the open round's first step reveals a harmful merge. The harm may also come from several merges since the
+ * last good round that each did a little.
  */
 export function isWorse(state: OrchestratorState): boolean {
   const { good, round } = state;
@@ -44,21 +41,17 @@ export function isWorse(state: OrchestratorState): boolean {
   return before.some((each) => each !== null && isFarAbove(loss, each));
 }
 
-/** A round newer than the last good one, in which training found nothing wrong. */
 export function isLikeGood(state: OrchestratorState, round: number): boolean {
   const { good } = state;
   const loss = trainedLoss(state, round);
   return good !== null && round > good.sources.round && loss !== null && !isFarAbove(loss, good.loss);
 }
 
-/** Whether an older round's parameters are kept because training has not yet tested its successor's. */
+/** An older round's parameters are kept until training has tested its successor's. */
 export const awaitsTest = ({ round, firstLosses }: OrchestratorState, older: number): boolean =>
   older === round - 1 && !firstLosses.has(round);
 
-/**
- * Whether a loss reported by two validators needs a third: it would cause a rollback, or differs from the training
- * loss.
- */
+/** Whether a loss that two validators agree on needs a third. */
 export function isDoubtful(state: OrchestratorState, { round, loss }: { round: number; loss: number }): boolean {
   const { good } = state;
   const trained = trainedLoss(state, round);
@@ -66,7 +59,7 @@ export function isDoubtful(state: OrchestratorState, { round, loss }: { round: n
     (trained !== null && (isFarAbove(loss, trained) || isFarAbove(trained, loss)));
 }
 
-/** Acts on a settled evaluation. Called once for each round. */
+/** Called once for each round. */
 export function noteEvaluation(
   state: OrchestratorState,
   { round, loss, validators }: { round: number; loss: number; validators: number },
@@ -78,7 +71,7 @@ export function noteEvaluation(
   const found: GoodRound = { sources: evaluated, step, loss, isRetaken: false };
   if (good === null || !isFarAbove(loss, good.loss)) {
     if (!Number.isFinite(loss)) return [warning(`The held-out loss of round ${round} is not finite`)];
-    // Only kept for a rollback: nothing of the harm may have happened before the jump.
+    // Some of the harm may have happened before the jump, so this round is not a target for a rollback.
     if (good !== null && loss > good.loss && round < state.round && isWorse(state)) return [];
     state.good = found;
     for (const old of state.firstSteps.keys()) if (old < round) state.firstSteps.delete(old);
@@ -90,8 +83,7 @@ export function noteEvaluation(
     state.retakeBecause = rise;
     return [];
   }
-  // A rollback does not help until a round is no worse than the last one; repeated claims of a jump must not hold up
-  // the run.
+  // A rollback does not help until a round is no worse than the last one, and repeated claims must not hold up the run.
   if (Number.isFinite(loss)) state.good = { ...found, isRetaken: good.isRetaken };
   const why = validators < 2 ? "only one validator says so" : "repeating the round did not help";
   return [warning(`${rise}; the run continues, because ${why}`)];

@@ -1,12 +1,7 @@
 /**
- * How the run decides among validators' evaluations of a round's parameters.
- *
- * If there are two validators or more, two evaluate each round, on the same held-out text with the same parameters. If
- * they agree, that is the round's loss, unless it is out of the ordinary: then a third is asked, as when they disagree.
- * Two against one is not decided by majority. The run believes the side nearer to the training loss of the same
- * parameters, waiting for the round's first step if necessary; if that is the single one, the run reports all and
- * believes none. A run with one validator believes it; with several, an answer too late for a second opinion is not
- * believed. A non-finite result is an evaluation like any other.
+ * How the run decides among evaluations. Two validators evaluate each round; if they disagree, or agree on an unusual
+ * loss, a third does. Two against one is not a majority vote: the run believes the side nearer to the training loss of
+ * the same parameters, or none if that is the single one. A run with one validator believes it.
  */
 
 import { fault } from "../../../fault.ts";
@@ -62,7 +57,7 @@ function onAnswer(
   return settleEvaluation(state, request);
 }
 
-/** Settles an evaluation cut off by the end of the run: an answer too late to be checked is reported, not believed. */
+/** At the end of the run. An answer too late to be checked by another validator is reported, not believed. */
 export function endEvaluation(state: OrchestratorState, request: EvaluateRequest): OrchestratorEffect[] {
   const { proven, silent } = state.audit;
   const mayAnswer = (node: NodeId) => proven.has(node) && !silent.has(node) && !request.tried.includes(node);
@@ -71,13 +66,12 @@ export function endEvaluation(state: OrchestratorState, request: EvaluateRequest
   return dispute(state, { request, why: "; the run ended before another validator answered" });
 }
 
-/** Whether an evaluation of the round is not yet settled. */
 export function isBeingEvaluated({ audit: { queue, running, disputes } }: OrchestratorState, round: number): boolean {
   const open = [...queuedAudits(queue), ...[...running.values()].map(({ request }) => request), ...disputes];
   return roundsOf(open).includes(round);
 }
 
-/** Rounds whose loss may soon be reported: validators that missed a deadline are not waited for. */
+/** Rounds whose loss may soon be reported. Validators that missed a deadline are not waited for. */
 export function awaitedEvaluations({ audit: { queue, running, silent }, validators }: OrchestratorState): number[] {
   const open = [
     ...queuedAudits(queue).filter(({ tried }) =>
@@ -88,7 +82,6 @@ export function awaitedEvaluations({ audit: { queue, running, silent }, validato
   return roundsOf(open);
 }
 
-/** The rounds of the evaluations among these. */
 const roundsOf = (requests: readonly AuditRequest[]): number[] =>
   requests.flatMap((request) => request.type === "evaluate" && !request.isProbe ? [request.round] : []);
 
@@ -105,7 +98,6 @@ function agreedOn(answers: readonly Evaluation[]): number | null {
 const isNear = (a: number, b: number): boolean =>
   a === b || Math.abs(a - b) <= tolerance * Math.max(Math.abs(a), Math.abs(b)) && Number.isFinite(a + b);
 
-/** Settles the evaluation: no further validator will be asked. */
 export function settleEvaluation(state: OrchestratorState, request: EvaluateRequest): OrchestratorEffect[] {
   const { round, answers } = request;
   if (answers.length === 0) return [];
@@ -127,7 +119,7 @@ export function settleEvaluation(state: OrchestratorState, request: EvaluateRequ
   ];
 }
 
-/** Validators contradicted by two others and by training. */
+/** Names validators contradicted by two others and by training. */
 function nameOthers(
   { round, agreed, others }: { round: number; agreed: number; others: readonly Evaluation[] },
 ): OrchestratorEffect[] {
@@ -158,7 +150,6 @@ function believe(
   return noteEvaluation(state, { round, loss: agreed, validators });
 }
 
-/** Reports every evaluation and believes none. */
 function dispute(
   state: OrchestratorState,
   { request: { round, answers }, why }: { request: EvaluateRequest; why: string },
@@ -170,7 +161,6 @@ function dispute(
   return [record({ type: "warning", text })];
 }
 
-/** Disputes for which a training loss is now available. */
 export function settleDisputes(state: OrchestratorState): OrchestratorEffect[] {
   const { disputes } = state.audit;
   if (disputes.length === 0) return [];

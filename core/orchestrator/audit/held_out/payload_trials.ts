@@ -1,15 +1,9 @@
 /**
- * Leave-one-in evaluations: the effect of each payload of a drawn stage on the held-out loss by itself, which decides
- * its miner's share of pay.
+ * Leave-one-in evaluations: validators evaluate the model with the parameters to which one payload alone leads from the
+ * round's start, unaware whose it is. The gain decides the miner's share of pay (core/score/payload_quality.ts) until
+ * its next evaluation.
  *
- * When a round has been merged, stages are sampled from its secret key, as often as fits their share of all computing,
- * and a few payloads of each. For each, the orchestrator computes the candidate parameters to which it alone leads from
- * the round's start; validators evaluate the model with these in the stage, and once without. They are not told whose
- * they are. Two must agree, or the only one there is; otherwise the evaluation is void. The share
- * (core/score/payload_quality.ts) holds until the miner's payloads are evaluated again, and recovers meanwhile.
- *
- * Owns the evaluations and the shares. Invariant: a candidate that no validator was asked for counts as open in its
- * round, later its request does (audit_state.ts). Out of scope: which validator is asked.
+ * Invariant: a candidate that no validator was asked for counts as open in its round.
  */
 
 import { present } from "../../../assert.ts";
@@ -37,13 +31,12 @@ import {
   type TriedEnd,
 } from "../audit_state.ts";
 
-const wanted = 2; // equal answers
+const wanted = 2; // equal answers; one if there is only one validator
 const mostAnswers = 3;
 const fineness = 2 ** 24; // of the random number
 const fewest = 2; // payloads of a stage that can be compared
-const most = 4; // of them: an evaluation takes a validator as long as a few tasks take a miner
+const most = 4; // of them: an evaluation costs a validator as much as a few tasks
 
-/** Begins the evaluations of the round that has just been merged, with the parameters that it began with. */
 export function drawTrials(state: OrchestratorState, stages: readonly StageMerge[]): OrchestratorEffect[] {
   const { audit, round, sources, config: { validate } } = state;
   for (const old of audit.trials.filter((trial) => trial.round < round - 1)) drop(state, old);
@@ -58,10 +51,7 @@ export function drawTrials(state: OrchestratorState, stages: readonly StageMerge
   return effects;
 }
 
-/**
- * The probability at which evaluations take their share of the round's FLOPs, on average: short rounds have few. Both
- * sides are counted in forwards of the whole model over a microbatch, of which a microbatch of training is worth three.
- */
+/** The probability at which evaluations take their share of the round's FLOPs, counted as in evaluation_pace.ts. */
 function chanceOfTrial(
   { step, roundFirstStep, validators, config: { train, validate } }: OrchestratorState,
   merge: StageMerge,
@@ -72,7 +62,7 @@ function chanceOfTrial(
   return validate.trialShare * trained / (cost * validate.trialsPerRound);
 }
 
-/** Payloads of whole rounds: a miner that took fewer steps gains less, and is paid less already. */
+/** A miner that took fewer steps gains less, and is paid less already. */
 const comparable = ({ payloads, whole }: StageMerge) => [...payloads].filter(([node]) => whole.has(node));
 
 function begin(state: OrchestratorState, merge: StageMerge): OrchestratorEffect[] {
@@ -93,7 +83,7 @@ function begin(state: OrchestratorState, merge: StageMerge): OrchestratorEffect[
   });
 }
 
-/** The candidate parameters of a payload are stored, or its slices were lost. */
+/** Null parameters: the payload's slices were lost. */
 export function onEndLaid(
   state: OrchestratorState,
   { round, stage, node, parameters }: Omit<Extract<OrchestratorEvent, { type: "endLaid" }>, "type">,
@@ -115,9 +105,7 @@ export function onEndLaid(
   return freed;
 }
 
-/**
- * Queues the next model of an evaluation, if a validator is free and nothing else waits, so that it delays no audit.
- */
+/** Queues a model only if a validator is free and nothing else waits, so that it delays no audit. */
 export function offerTrials(state: OrchestratorState): void {
   const { audit } = state;
   if (audit.trials.length === 0 || audit.queue.size > 0 || freeValidators(audit).asked.length === 0) return;
@@ -132,7 +120,6 @@ export function offerTrials(state: OrchestratorState): void {
   }
 }
 
-/** Whether no validator has been asked for it. */
 export const isWaiting = ({ isAsked, loss }: TriedEnd): boolean => !isAsked && loss === null;
 
 const trialOf = (
@@ -140,7 +127,7 @@ const trialOf = (
   { round, stage }: { round: number; stage: StageIndex },
 ): PayloadTrial | null => audit.trials.find((trial) => trial.round === round && trial.stage === stage) ?? null;
 
-/** After a restart, candidate parameters that the previous process was computing are no longer awaited. */
+/** After a restart: the previous process was computing these. */
 export function dropUnlaid({ audit }: OrchestratorState): void {
   for (const trial of audit.trials) {
     for (const end of trial.ends) if (end.slices !== null) closeOne(audit.open, trial.round);
@@ -148,7 +135,7 @@ export function dropUnlaid({ audit }: OrchestratorState): void {
   }
 }
 
-/** Parameters of this round have changed, so its evaluations are no longer comparable. */
+/** The round's parameters have changed, so its evaluations are not comparable. */
 export function dropTrials(state: OrchestratorState, round: number): void {
   for (const trial of state.audit.trials.filter((each) => each.round === round)) drop(state, trial);
 }
@@ -181,7 +168,7 @@ function isOf(
   );
 }
 
-/** No further validator will be asked. */
+/** Without an agreed loss the whole evaluation is void. */
 export function endTrialRequest(state: OrchestratorState, request: TrialRequest): OrchestratorEffect[] {
   const trial = trialOf(state, request);
   const loss = agreedOn(request.answers);
@@ -198,7 +185,6 @@ export function endTrialRequest(state: OrchestratorState, request: TrialRequest)
   return settle(state, trial);
 }
 
-/** Answers to its open requests no longer count. */
 function drop({ audit }: OrchestratorState, trial: PayloadTrial): void {
   for (const end of trial.ends) if (isWaiting(end)) closeOne(audit.open, trial.round);
   audit.trials = audit.trials.filter((each) => each !== trial);

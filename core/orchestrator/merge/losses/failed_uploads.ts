@@ -1,12 +1,9 @@
 /**
  * Uploads that did not arrive, and who is responsible.
  *
- * A miner whose upload is missing has missed its deadline, unless no payload of the round arrived at all, or the
- * orchestrator cannot upload as much to its own public address: then its side refuses uploads, and nobody is blamed. A
- * miner's own report of its upload decides nothing. Judged once all stages have the payloads that they will get and a
- * probe of the missing upload's size is answered.
- *
- * A payload missed through no fault of its miner is in no merge either: its round is paid like a first missed one.
+ * A miner whose upload is missing has missed its deadline, unless no payload of the round arrived, or the
+ * orchestrator's own upload of that size to its public address is refused: then nobody is blamed. A miner's own report
+ * decides nothing. A round whose payload is missed through no fault of its miner is paid like a first missed one.
  */
 
 import type { NodeId } from "../../../ids.ts";
@@ -21,16 +18,15 @@ import { lostStages } from "./lost_stages.ts";
 
 type UploadDuty = FailedUpload["duty"];
 
-/** The node's upload did not come in time, or the node reported its failure. */
 export function noteFailedUpload(
   state: OrchestratorState,
   { node, duty }: { node: NodeId; duty: UploadDuty },
 ): void {
-  const didOthers = duty === "committing" ? null : true; // payloads have arrived if a merge is being reduced
+  const didOthers = duty === "committing" ? null : true; // a merge being reduced has payloads
   state.losses.failed.push({ node, duty, round: state.round, bytes: bytesOf(state, duty), didOthers });
 }
 
-/** The largest blob that a miner uploads for this duty: one slice of a payload or of a result, or a stage's parameters. */
+/** The largest blob of this duty: a slice of a payload or of a result, or a stage's parameters. */
 export function bytesOf(state: OrchestratorState, duty: UploadDuty): number {
   if (duty === "uploading") return vectorBytes(largestOf(state.stageFloats) ?? 0);
   const sizes = (state.merge?.stages ?? []).flatMap(({ layout }) => layout.map(({ size }) => size));
@@ -38,8 +34,6 @@ export function bytesOf(state: OrchestratorState, duty: UploadDuty): number {
   const values = largestOf(sizes) ?? 0;
   return (duty === "committing" ? codec.payloadBytes(values) : codec.resultBytes(values)).most;
 }
-
-// ------------------------------------------------------------------------------------------------------------ the probe
 
 export function probeUploads({ losses: { probe } }: OrchestratorState, bytes: number): OrchestratorEffect[] {
   if (probe.status === "asked") return [];
@@ -51,7 +45,7 @@ export function probeUploads({ losses: { probe } }: OrchestratorState, bytes: nu
 export const isProbed = ({ losses: { probe } }: OrchestratorState, bytes: number): boolean =>
   probe.status === "answered" && probe.bytes === bytes;
 
-/** For an upload of this size; null: accepted, or not tried. */
+/** Null: accepted, or not tried. */
 export const refusalOf = (state: OrchestratorState, bytes: number): string | null =>
   isProbed(state, bytes) ? state.losses.probe.refusal : null;
 
@@ -59,14 +53,10 @@ export const refusalOf = (state: OrchestratorState, bytes: number): string | nul
 export const resumeProbe = ({ losses: { probe } }: OrchestratorState): OrchestratorEffect[] =>
   probe.status === "asked" ? [{ type: "probeUploads", bytes: probe.bytes }] : [];
 
-/** A new merge: earlier results may have changed. */
 export function forgetProbe({ losses: { probe } }: OrchestratorState): void {
   if (probe.status === "answered") probe.status = "none";
 }
 
-// ------------------------------------------------------------------------------------------------------------- judging
-
-/** Each failed upload in turn, once the answer for its size is known. */
 export function judgeFailedUploads(state: OrchestratorState): OrchestratorEffect[] {
   const { losses: { failed }, merge, round } = state;
   if (merge?.stages.some(({ phase }) => phase === "committing") === true) return [];

@@ -1,14 +1,10 @@
 /**
- * When all miners of a stage that trained in the open round are gone, no parameters hold what the stage learned in its
- * steps. A successor begins with the round's parameters, so no merge would ever contain these steps: the run rolls back
- * to the round's first step and repeats them, also dropping what the other stages learned in them.
+ * When all miners of a stage that trained in the open round are gone, nobody holds what the stage learned in it: the
+ * run rolls back to the round's first step.
  *
- * A miner that keeps leaving must not keep a run from merging, so between two merges this happens a few times only.
- * After that the round continues without these steps of the stage, which `tasksLost` of its record `roundMerged`
- * counts.
- *
- * Out of scope: a round that all miners have left (../rewind.ts), and a stage that is lost in the merge
- * (lost_rounds.ts).
+ * Between two merges this happens a few times only, so that a miner that keeps leaving cannot keep a run from merging.
+ * Then the round continues without these steps; `tasksLost` of its record `roundMerged` counts them. Out of scope: a
+ * round that all miners have left (../rewind.ts), a stage lost in the merge (lost_rounds.ts).
  */
 
 import type { StageIndex } from "../../../ids.ts";
@@ -26,7 +22,7 @@ export const repeatLostProgress = (state: OrchestratorState): OrchestratorEffect
 
 function repeatLostStages(state: OrchestratorState): OrchestratorEffect[] {
   const { lostProgress, phase, sources, round } = state;
-  if (lostProgress.size === 0 || phase !== "training" || sources.round !== round) return []; // the round's parameters are being stored
+  if (lostProgress.size === 0 || phase !== "training" || sources.round !== round) return []; // still being stored
   const stages = [...lostProgress].sort((a, b) => a - b);
   lostProgress.clear();
   const because = "minersLost";

@@ -1,12 +1,11 @@
 /**
- * A round in which a stage has no payload did not happen: the run rolls back to its first step and repeats it. The same
- * holds if a stage of a merged round turns out to have no usable parameters before they are stored.
+ * A round in which a stage has no payload, or no usable merged parameters, did not happen: the run rolls back to its
+ * first step. Otherwise its steps would count as trained although that stage keeps its parameters.
  *
- * Its steps would otherwise count as trained while that stage keeps its parameters, round after round. Before a merge
- * is given up, the orchestrator tries an upload of a payload's size to its own public address, so that the record can
- * say whether its side refuses them. Rounds lost in a row halt the run: the round is repeated after a pause that
- * doubles, or earlier if that address begins to accept such uploads, or on the owner's command. A merge that all miners
- * have left before any delivered a payload (a power cut) is repeated as soon as some are back.
+ * First the orchestrator probes its own public address, so that the record can say whether its side refuses uploads.
+ * Rounds lost in a row halt the run: the next attempt follows after a pause that doubles, once such uploads are
+ * accepted, or on the owner's command. A merge that all miners left before any payload came is repeated as soon as some
+ * are back.
  */
 
 import { closesAtMs } from "../../closing.ts";
@@ -20,7 +19,7 @@ import { beginAnew } from "../retake.ts";
 
 const lossesBeforeHalt = 2; // the first may be an accident
 const firstHaltMs = 60_000; // time to reload a proxy's configuration
-const longestHaltMs = 3_600_000; // an unattended run tries a round at most once an hour
+const longestHaltMs = 3_600_000; // an unattended run tries at most once an hour
 const probeAgainMs = 60_000;
 
 export function repeatLostRound(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
@@ -41,7 +40,7 @@ export function repeatLostRound(state: OrchestratorState, nowMs: number): Orches
   return repeatRound(state, { because: "payloadMissing", stages, nowMs });
 }
 
-/** The last round's uploads are waited for until the run would end: what is not stored by then is lost. */
+/** What is not stored when the run ends is lost. */
 function uploadsAtLast(state: OrchestratorState, nowMs: number): readonly StageUpload[] {
   const stages = state.upload?.stages ?? [];
   if (state.phase !== "closing" || nowMs < closesAtMs(state)) return stages;
@@ -70,7 +69,6 @@ function repeatRound(state: OrchestratorState, loss: Loss): OrchestratorEffect[]
   return [...effects, swept, told, ...(losses.inARow < lossesBeforeHalt ? [] : [halt(state, { ...loss, refusal })])];
 }
 
-/** No miner that trained in the round is left, and none has delivered its payload. */
 const isDeserted = ({ merge }: OrchestratorState): boolean =>
   merge !== null && merge.stages.every(isLeft) && merge.stages.some(({ replicas }) => replicas > 0);
 
@@ -82,8 +80,6 @@ const withRefusal = ({ stage, reason }: LostStage, refusal: string | null): Lost
   stage,
   reason: refusal === null ? reason : `${reason}; ${refusal}`,
 });
-
-// ------------------------------------------------------------------------------------------------------------- halts
 
 function halt(
   state: OrchestratorState,
@@ -134,13 +130,11 @@ export function onUploadsProbed(
   return [];
 }
 
-/** A restarted orchestrator is still halted. */
 export function resumeHalt({ losses: { halt } }: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   if (halt === null) return [];
   return [record({ type: "trainingHalted", text: halt.text, retryMs: Math.max(0, halt.untilMs - nowMs) })];
 }
 
-/** The round is repeated now. */
 export function endHalt(state: OrchestratorState, nowMs: number): OrchestratorEffect[] {
   const { halt } = state.losses;
   if (halt === null) return [];

@@ -1,7 +1,6 @@
 /**
- * A stage without anything to merge, or whose merged parameters cannot be stored, and why.
- *
- * Owns: the reasons in words, for the run's owner. Out of scope: the consequences for the round (lost_rounds.ts).
+ * Stages without anything to merge or with parameters that cannot be stored, and the reasons in words for the run's
+ * owner.
  */
 
 import type { Fault, RefusedUpload } from "../../../fault.ts";
@@ -19,7 +18,6 @@ export interface LostStage {
 export const gone = "its payloads are missing from the orchestrator's store or damaged there";
 export const unusable = "its payloads could not be combined";
 
-/** The stage's payloads are useless: it waits until the others are lost too or finish. */
 export function loseStage(
   state: OrchestratorState,
   { merge, because, nowMs }: { merge: StageMerge; because: string; nowMs: number },
@@ -33,7 +31,6 @@ export function loseStage(
   return [entered];
 }
 
-/** Why a stage has no payload when none is pending any more. */
 export function whyEmpty(state: OrchestratorState, merge: StageMerge): string {
   const { failures, replicas, hadWork, tasks, participants } = merge;
   const [first] = failures.values();
@@ -48,9 +45,9 @@ export function whyEmpty(state: OrchestratorState, merge: StageMerge): string {
   return `of the ${trained}, ${tasks.size - here} left or lost the connection, and no payload of the rest came in time`;
 }
 
-const clocksApartMs = 5000; // far above the error of an answer's date, which has whole seconds
+const clocksApartMs = 5000; // an answer's date has whole seconds
 
-/** In this program's words, because anyone may read them: a miner's own text about itself stays in the log. */
+/** In this program's words, because anyone may read them: a miner's own text stays in the log. */
 export function failureText({ code, upload }: Fault): string {
   return upload === undefined ? `its miner failed with the fault '${code}'` : uploadText(upload);
 }
@@ -70,7 +67,7 @@ export function uploadText({ status, bytes, clockMs }: RefusedUpload): string {
 const durationText = (ms: number): string =>
   ms < 120_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`;
 
-/** The lost stages of the open merge, once every stage has the payloads that it will get. */
+/** Empty until every stage has the payloads that it will get. */
 export function lostStages({ merge }: OrchestratorState): LostStage[] {
   const stages = merge?.stages ?? [];
   if (stages.some(({ phase }) => phase === "committing")) return [];

@@ -1,9 +1,8 @@
 /**
  * Miners' commitments with their payloads: the chain over their steps and the payload's hash, signed.
  *
- * The orchestrator knows both: another head, or a signature that is not the miner's, is a proven fault, and the payload
- * is left out unpaid. The check is part of reading the payload (payload_check.ts), off the driver. Once a round is
- * merged all valid commitments enter the log in one entry.
+ * The orchestrator knows both: another head or a false signature is a proven fault, and the payload is left out,
+ * unpaid.
  */
 
 import { fault } from "../../../fault.ts";
@@ -16,7 +15,6 @@ import type { Member, OrchestratorState } from "../../state.ts";
 import type { Commitment, StageMerge } from "../merge_state.ts";
 import { withdrawPayload } from "../participants.ts";
 
-/** The commitment of a payload; `isOurs`: its head follows from the steps. */
 export function commitmentOf({ head }: Member, message: PayloadCommitted): Commitment {
   const { payload, signature } = message;
   return { head: message.head, payload, signature, isOurs: message.head === head };
@@ -28,7 +26,7 @@ export function signedCommitment(
   return { signer: node, statement: { type: "round", round, head, payload }, signature };
 }
 
-/** Leaves out a payload with a false commitment. Null: it is valid. */
+/** Null: it is valid. */
 export function refuseCommitment(
   state: OrchestratorState,
   { merge, node, isSigned }: { merge: StageMerge; node: NodeId; isSigned: boolean },
@@ -44,7 +42,6 @@ export function refuseCommitment(
   return blame(state, { node, fault: fault("unauthenticated", detail) });
 }
 
-/** The log's entry for the merged round. */
 export function logCommitments(round: number, stages: readonly StageMerge[]): OrchestratorEffect[] {
   const all = stages.flatMap(({ commitments, payloads, checking }) =>
     [...commitments].filter(([node]) => payloads.has(node) && !checking.has(node))

@@ -1,10 +1,9 @@
 /**
  * Finds payloads whose direction differs from the others', if those agree, as a whole and in each kind of tensor.
  *
- * Not among three: there two dishonest ones would make the honest one the outlier, and reverse the stage alone. Honest
- * payloads of small models (tests/lab/LOG.md) have cosines of 0.4 to 0.9 with the others' mean, which agree to 0.35 or
- * more, or less than half of both if they are sparse; for one kind of tensor, cosines of 0.2 or more where the others
- * agree to 0.35. A sketch is off by 0.06. Out of scope: the consequences (payload_weights.ts).
+ * Among three, two dishonest ones would make the honest one the outlier. Honest payloads of small models
+ * (tests/lab/LOG.md) have cosines of 0.4 to 0.9 with the others' mean, which agree to 0.35 or more, or less than half
+ * of both if sparse; for one kind of tensor 0.2 or more where the others agree to 0.35. A sketch is off by 0.06.
  */
 
 import type { NodeId } from "../../../ids.ts";
@@ -18,10 +17,10 @@ export interface Direction {
 }
 
 const fewestOthers = 3; // that may judge a direction
-const leastShare = 1 / 64; // of a squared length: sparse payloads have single values of a kind with less
+const leastShare = 1 / 64; // of a squared length: sparse payloads have single values with less
 const leastOfYoung = -0.2;
 
-/** The least cosines with the others' mean, by their agreement among each other. */
+/** Least cosines with the others' mean, by their agreement. */
 const leastCosines = {
   whole: [{ agreement: 0.35, cosine: 0.1 }, { agreement: 0.2, cosine: -0.2 }],
   kind: [{ agreement: 0.5, cosine: 0.1 }, { agreement: 0.35, cosine: -0.1 }],
@@ -50,14 +49,14 @@ export function nodesAway(directions: readonly Direction[]): Set<NodeId> {
   return away;
 }
 
-/** By the cosines of all pairs. */
+/** `cosines`: of all pairs. */
 function pointsAway(
   cosines: readonly (readonly number[])[],
   { i, least, isYoung }: { i: number; least: Measure; isYoung: boolean },
 ): boolean {
   if (least === "kind" && cosines[i]![i] === 0) return false; // it has nothing there
   const others = cosines.filter((_, j) => j !== i).map((row) => row.filter((_, j) => j !== i));
-  const agreement = lowerMedian(others.flatMap((row, j) => row.slice(j + 1))) ?? 0; // the middle one of all pairs
+  const agreement = lowerMedian(others.flatMap((row, j) => row.slice(j + 1))) ?? 0;
   const meanLength = Math.sqrt(sum(others.map(sum)));
   const toMean = meanLength > 0 ? sum(cosines[i]!.filter((_, j) => j !== i)) / meanLength : 0;
   const cosine = leastCosines[least].find((each) => agreement > each.agreement)?.cosine ?? -Infinity;

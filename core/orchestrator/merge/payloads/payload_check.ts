@@ -1,16 +1,13 @@
 /**
- * Checks that a committed payload exists, is finite and is no longer than the round's steps can make it, and sets its
+ * Checks that a committed payload exists, is finite and no longer than the round's steps can make it, and sets its
  * weight among its peers.
  *
- * The orchestrator reads every payload when it is committed, so no payload can make a reducer fail, and a reducer that
- * complains is wrong. Lengths are norms as a share of the sum of the round's learning rates: a step of the optimizer
- * goes at most `longestStep` of them, and a codec with a residual may hold back several rounds' worth. Only a payload
- * beyond that is left out, unpaid and blamed. A payload longer than its peers and the stage's last rounds is scaled
- * down, to their median if it is far longer: it stays in the merge and keeps its pay, because the peers may be the
- * dishonest ones. For the same reason a length that is usual in other stages raises no suspicion, nor does any length
- * without a majority or another stage to define the usual one; and peers that make almost no progress compared with
- * other stages are not a reference. The stage's last rounds and the other stages bound the reference, so that a
- * dishonest majority cannot raise it. Shapes and directions: payload_weights.ts.
+ * Lengths are norms as a share of the sum of the round's learning rates: an optimizer step goes at most `longestStep`
+ * of them, and a residual may hold back several rounds' worth. A payload beyond that is left out, unpaid and blamed.
+ * One longer than its peers and the stage's last rounds is only scaled down, because the peers may be the dishonest
+ * ones. So a length that is usual in other stages raises no suspicion, nor does any that neither a majority nor another
+ * stage can judge; and peers that make almost no progress are not a reference. The stage's last rounds and the other
+ * stages bound the reference, so that a dishonest majority cannot raise it.
  */
 
 import { present } from "../../../assert.ts";
@@ -36,13 +33,13 @@ import { lowerMedian } from "../../../lower_median.ts";
 import { largestOf, notePayload } from "../../step/scale_book.ts";
 import type { OrchestratorState } from "../../state.ts";
 
-const farAbovePeers = 4; // times the reference; beyond that a payload counts as if it were the reference
-const mostWeighed = 2; // times the reference; beyond that a payload is scaled down
+const farAbovePeers = 4; // times the reference; a longer payload is cut to the reference
+const mostWeighed = 2; // times the reference; a longer payload is scaled down
 const roundsForPast = 2;
-const leastBesideOthers = 1 / 16; // of the other stages' median length: below that a stage's peers are not a reference
-const usualElsewhere = 3 / 4; // of that median: honest stages' lengths are within 1.5 of each other (tests/lab/LOG.md)
-const leastAlone = 1 / 256; // of the longest honest length, where there is no other stage
-const mostAsked = 4; // times for one payload, then it is left out: the store is broken or the contributor stores nothing
+const leastBesideOthers = 1 / 16; // of the other stages' median; shorter peers are not a reference
+const usualElsewhere = 3 / 4; // of that median: honest stages differ by a factor of 1.5 at most (tests/lab/LOG.md)
+const leastAlone = 1 / 256; // of the longest honest length, without another stage
+const mostAsked = 4; // then the store or the contributor counts as broken
 
 type PayloadChecked = Extract<OrchestratorEvent, { type: "payloadChecked" }>;
 
@@ -85,7 +82,7 @@ export function onPayloadChecked(
     const found = stats.isFinite ? `norm ${Math.sqrt(stats.squareSum).toPrecision(3)}` : "non-finite values";
     const detail = `A payload of round ${round} has ${found}; the round's steps can change the parameters ` +
       `by at most ${longest.toPrecision(3)}`;
-    state.roundUnits.delete(node); // its work of the round is not in the merge
+    state.roundUnits.delete(node);
     return blame(state, { node, fault: fault("badNumbers", detail) });
   }
   if (stats.squareSum === 0 && state.roundRates > 0 && merge.weights.has(node)) {
@@ -99,10 +96,7 @@ export function onPayloadChecked(
   return effects;
 }
 
-/**
- * Left out and unpaid. Not a fault if the miner has no more tasks than a step has and the round's last step had a rate
- * of zero: it may have taken only that one.
- */
+/** Not a fault if the miner may have taken only the round's last step, whose rate was zero. */
 function refuseZero(
   state: OrchestratorState,
   { merge, node }: { merge: StageMerge; node: NodeId },
@@ -117,16 +111,14 @@ function refuseZero(
   return blame(state, { node, fault: fault("badNumbers", detail) });
 }
 
-/**
- * Bounds on a payload's root mean square and its largest value, in sums of learning rates; honest payloads stay below.
- */
+/** In sums of learning rates; honest payloads stay below. */
 function limitsOf({ config }: OrchestratorState): LongestWay {
   const { length, value, honestLength } = longestWay(config);
   const { mostRounds } = payloadCodecOf(config);
   return { length: mostRounds * length, value: mostRounds * value, honestLength: mostRounds * honestLength };
 }
 
-/** The payload is committed but not in the store, which may have lost it, so it is requested again. */
+/** The store may have lost it, so it is requested again. */
 function payloadMissing(
   state: OrchestratorState,
   { merge, node }: { merge: StageMerge; node: NodeId },
@@ -145,13 +137,11 @@ function payloadMissing(
   return [record({ type: "mergeLate", round: state.round, stage: merge.stage, node, phase: merge.phase })];
 }
 
-/** The scale of a payload much longer than usual: smaller if it is far longer. */
 export function lengthScale(length: number, usual: number): number {
   if (length <= mostWeighed * usual) return 1;
   return (length > farAbovePeers * usual ? 1 : mostWeighed) * usual / length;
 }
 
-/** Decides each payload's weight before reducing. */
 export function weighPayloads(state: OrchestratorState, merge: StageMerge): void {
   const { reference, isOwn, odd } = referenceOf(state, merge);
   merge.scales.clear();
@@ -185,7 +175,6 @@ function weighedPayloads(state: OrchestratorState, merge: StageMerge): WeighedPa
   }));
 }
 
-/** Records the lengths of merged payloads, once a round. */
 export function noteLengths(state: OrchestratorState, merge: StageMerge): void {
   const middle = lowerMedian([...merge.lengths.values()]);
   if (middle !== null) {
@@ -195,11 +184,10 @@ export function noteLengths(state: OrchestratorState, merge: StageMerge): void {
 
 interface Reference {
   readonly reference: number;
-  readonly isOwn: boolean; // the stage's own
-  readonly odd: number; // a payload longer than this is an outlier, whoever is dishonest in the stage
+  readonly isOwn: boolean;
+  readonly odd: number; // a longer payload is an outlier, whoever in the stage is dishonest
 }
 
-/** The reference for lengths in this stage. */
 function referenceOf(state: OrchestratorState, merge: StageMerge): Reference {
   const { honestLength } = limitsOf(state);
   const others = middleOfOthers(state, merge);
@@ -223,8 +211,8 @@ function referenceOf(state: OrchestratorState, merge: StageMerge): Reference {
 }
 
 /**
- * The most that the stage's payloads may raise the reference to: a few times its own last rounds' or the longest other
- * stage's. Infinite without such rounds, and without other stages, because the past may be one of short payloads.
+ * The most that its payloads may raise the reference to. `honestLength` without last rounds or without other stages:
+ * the past may be one of short payloads.
  */
 function mostUsual(
   state: OrchestratorState,
@@ -238,18 +226,15 @@ function mostUsual(
 }
 
 /**
- * The ratio of the newest round's bound to this one's, at least 1. A payload with a residual stays as long when rates
- * fall or a round is short, and is then a larger share of the bound.
+ * A payload with a residual stays as long when rates fall or a round is short, and is then a larger share of the bound.
+ * At least 1.
  */
 function shrunkReach(state: OrchestratorState, { stage }: StageMerge): number {
   const { payloadReach } = present(state.scales.stages[stage], "every stage has scales");
   return Math.max(1, payloadReach / reachOf(state));
 }
 
-/**
- * Of two payloads neither is a majority: a short payload, or a history of short ones, must not reduce an honest one's
- * weight.
- */
+/** Of two payloads neither is a majority: short ones must not reduce an honest one's weight. */
 function ownReference(state: OrchestratorState, { merge, most }: { merge: StageMerge; most: number }): number {
   const lengths = [...merge.lengths.values()];
   const past = pastOf(state, merge);
@@ -264,7 +249,6 @@ function pastOf(state: OrchestratorState, { stage }: StageMerge): number | null 
   return payloadNorms.length < roundsForPast ? null : lowerMedian(payloadNorms);
 }
 
-/** The length of the other stages' payloads; null if there is none. */
 const middleOfOthers = (state: OrchestratorState, merge: StageMerge): number | null =>
   lowerMedian(middlesOfOthers(state, merge));
 

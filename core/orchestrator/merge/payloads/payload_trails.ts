@@ -1,11 +1,10 @@
 /**
- * The accumulated sketch of a miner's payloads over several rounds, for codecs with a residual.
+ * Accumulated sketches of a miner's payloads over several rounds, for codecs with a residual.
  *
- * A sparse payload has few values in common with its peers', so the directions of one round say little: honest ones of
- * 1/64 of the values have cosines of 0.05 with each other. Their sums over rounds have 0.5 and more with the others'
- * mean after eight rounds and 0.7 after 24 (tests/lab/LOG.md), because a residual eventually sends everything. Older
- * rounds decay as they do in a residual, and no payload counts as longer than its round's median, so that a huge one
- * cannot hide those that follow. All rounds are sketched with the same key, which is never revealed.
+ * Sparse payloads have few values in common: honest ones of 1/64 of the values have cosines of 0.05 with each other.
+ * Their sums have 0.5 and more with the others' mean after eight rounds and 0.7 after 24 (tests/lab/LOG.md), because a
+ * residual eventually sends everything. Older rounds decay as in a residual, and no payload counts as longer than its
+ * round's median, so that a huge one cannot hide later ones. The sketch key is never revealed.
  */
 
 import { derivedKey } from "../../../chacha.ts";
@@ -15,19 +14,19 @@ import { payloadCodecOf } from "../../../update/payload/payload_codecs.ts";
 import type { OrchestratorState } from "../../state.ts";
 import type { StageMerge, Trail } from "../merge_state.ts";
 
-/** Rounds after which an honest accumulated sketch agrees with long ones. */
+/** After these an honest sum agrees with long ones. */
 export const youngRounds = 8;
 
-const keyIndex = 2 ** 40; // no round's
+const keyIndex = 2 ** 40; // not a round's
 
-/** Secret, and the same for all payloads that are compared. */
+/** The same for all payloads that are compared. */
 export function sketchKeyOf({ config, secret, stream }: OrchestratorState): number {
   const { keepsResidual } = payloadCodecOf(config);
   const [key] = keepsResidual ? derivedKey(secret, keyIndex) : stream.key;
   return key!;
 }
 
-/** Including the payloads of this merge; null: the codec keeps no residual. */
+/** Includes this merge's payload; null: the codec keeps no residual. */
 export function trailOf(state: OrchestratorState, { merge, node }: { merge: StageMerge; node: NodeId }): Trail | null {
   const { keepsResidual, mostRounds } = payloadCodecOf(state.config);
   const shape = merge.shapes.get(node);
@@ -56,7 +55,6 @@ function withinUsual(
   return length > usual ? sketch.map((value) => value * usual / length) : sketch;
 }
 
-/** Keeps what this merge's payloads have added, for the next round. */
 export function keepTrails(state: OrchestratorState, merge: StageMerge): void {
   for (const node of merge.shapes.keys()) {
     const trail = trailOf(state, { merge, node });
@@ -64,7 +62,6 @@ export function keepTrails(state: OrchestratorState, merge: StageMerge): void {
   }
 }
 
-/** Drops those of nodes that have left. */
 export function dropTrails({ trails, members }: OrchestratorState): void {
   for (const node of trails.keys()) if (!members.has(node)) trails.delete(node);
 }

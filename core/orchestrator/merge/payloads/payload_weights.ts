@@ -1,22 +1,19 @@
 /**
- * How much each payload counts in a merge, by its shape among its peers': rules that hold whatever one dishonest miner among
- * three replicas or more commits.
+ * How much each payload counts in a merge, by its shape among its peers'. The rules hold whatever one dishonest miner
+ * among three replicas or more commits.
  *
- * - In no tensor, and in no matrix's longest row or column, is it more than `mostOfPart` times as long as the median of all: up
- *   to twice that all of it is scaled down, beyond it is left out. A length within every other limit that goes into a few
- *   hundred norm gains ruins a model. The median is taken over shares of a payload's length, since most of a stage's replicas
- *   may be short: they came late, or make no progress on purpose. Sparse payloads have a few values in a small part, so chance
- *   is allowed for there.
+ * - In no tensor, and in no matrix's longest row or column, is it more than `mostOfPart` times as long as the median:
+ *   up to twice that, all of it is scaled down; beyond it, it is left out. A usual length in a few hundred norm gains
+ *   ruins a model. The median is over shares of a payload's length, since most replicas may be short: late, or idle on
+ *   purpose.
  * - It never outweighs all others together: a fast miner has up to twice their weight, and may have twice their length.
- * - It goes where the others go, if they agree, and never against them, as a whole and in each kind of tensor; otherwise it is
- *   left out (directions.ts). Sparse payloads of several rounds are compared by their accumulated sketches (payload_trails.ts).
- * - It is not far shorter than its work suggests; otherwise it is left out, because it would only slow the others down.
+ * - It does not point away from the others if they agree (directions.ts), nor is it far shorter than its work suggests:
+ *   otherwise it is left out.
  *
- * Honest payloads of small models (tests/lab/LOG.md): at most 1.5 times the median in a tensor and 1.3 in a longest row or
- * column (sparse: 1.95). Being left out is not a punishment: the pay stays, and nobody is a suspect, because half of the replicas
- * can shape their own payloads so that the others' look like outliers. Of two payloads neither is a majority: nothing is done.
- * Cf. the robust rules in Karimireddy et al., arXiv 2012.10333. Out of scope: bounds that hold for any payload by itself
- * (payload_check.ts), and the weight of work (core/update/average.ts).
+ * Honest payloads of small models (tests/lab/LOG.md) have at most 1.5 times the median in a tensor and 1.3 in a longest
+ * row or column (sparse: 1.95). Being left out costs no pay and raises no suspicion, because half of the replicas can
+ * make the others look like outliers. Two payloads have no majority: nothing is done. Cf. the robust rules in
+ * Karimireddy et al., arXiv 2012.10333.
  */
 
 import type { NodeId } from "../../../ids.ts";
@@ -29,26 +26,26 @@ import { youngRounds } from "./payload_trails.ts";
 export interface WeighedPayload {
   readonly node: NodeId;
   readonly weight: number;
-  readonly length: number; // in any unit
-  readonly shape: PayloadShape | null; // null: not known
+  readonly length: number;
+  readonly shape: PayloadShape | null;
   readonly trail: Trail | null; // of codecs with a residual
 }
 
-const fewest = 3; // payloads that have a middle
+const fewest = 3; // payloads with a median
 const mostOfPart = 2;
-const farAbove = 2; // times that
-const leastUsual = 1 / 2; // of the stage's usual length: below that the median is not a reference
+const farAbove = 2; // times that bound
+const leastUsual = 1 / 2; // of the stage's usual length; below that the median is not a reference
 const leastLength = 1 / 8;
-const ofChance = 3; // standard deviations of the number of values in a part
+const ofChance = 3; // standard deviations of a part's number of values
 
 interface Measures {
-  readonly sizes: readonly number[]; // of the stage's tensors
+  readonly sizes: readonly number[];
   readonly peakSizes: readonly number[]; // core/update/matrix_peaks.ts
-  readonly reference: number; // the stage's usual length, also from its last rounds
-  readonly density: number; // of the payloads' values, those that are not zero; 1 where none is left out
+  readonly reference: number; // also from the stage's last rounds
+  readonly density: number; // share of a payload's values that are not zero
 }
 
-/** The scale of each; 0: left out. */
+/** 0: left out. */
 export function countPayloads(payloads: readonly WeighedPayload[], measures: Measures): Map<NodeId, number> {
   const counted = new Map<NodeId, number>();
   const isMajority = payloads.length >= fewest;
@@ -65,7 +62,7 @@ export function countPayloads(payloads: readonly WeighedPayload[], measures: Mea
     const isShort = isMajority && length < leastLength * expected;
     const scale = shares === null ? 1 : tensorScale(payload, { shares, usual });
     const most = isMajority ? (wholeWeight - weight) * usual / (weight * length) : 1;
-    counted.set(node, isShort || away.has(node) ? 0 : most < scale ? most : scale); // NaN of an empty payload bounds nothing
+    counted.set(node, isShort || away.has(node) ? 0 : most < scale ? most : scale); // NaN bounds nothing
   }
   return counted;
 }
@@ -78,7 +75,7 @@ const trailsOf = (payloads: readonly WeighedPayload[]): Direction[] =>
     trail === null ? [] : [{ node, sketch: trail.sketch, isYoung: trail.rounds < youngRounds }]
   );
 
-/** The median payload's share of length in each part, at least as for average values; null if shapes are not known. */
+/** At least the share of average values; null: a shape is unknown. */
 function middleShares(payloads: readonly WeighedPayload[], { sizes, peakSizes, density }: Measures): number[] | null {
   const shapes = payloads.flatMap(({ shape }) => shape ?? []);
   if (shapes.length < payloads.length) return null;
@@ -91,11 +88,11 @@ function middleShares(payloads: readonly WeighedPayload[], { sizes, peakSizes, d
     });
 }
 
-/** How many times the median share chance alone may put into a part of a few values. */
+/** The factor that chance alone may add in a part of few values. */
 const chanceIn = (size: number, density: number): number =>
   density === 1 ? 1 : 1 + ofChance / Math.sqrt(Math.max(1, size * density));
 
-/** Shares of its squared length: each tensor's, then each peak's. */
+/** Of its squared length: each tensor's, then each peak's. */
 function sharesOf({ tensorSquares, peakSquares }: PayloadShape): number[] {
   const whole = sum(tensorSquares);
   return [...tensorSquares, ...peakSquares].map((square) => whole > 0 ? square / whole : 0);
@@ -105,7 +102,7 @@ function tensorScale(
   { shape, length }: WeighedPayload,
   { shares, usual }: { shares: readonly number[]; usual: number },
 ): number {
-  const allowed = Math.min(1, mostOfPart * usual / length); // as for its whole length: payload_check.ts
+  const allowed = Math.min(1, mostOfPart * usual / length);
   let scale = 1;
   for (const [part, square] of sharesOf(shape!).entries()) {
     const most = mostOfPart * shares[part]! * usual;
