@@ -1,4 +1,4 @@
-/** The summary of a run: what was measured, under stable names, and the file that keeps it. */
+/** A run's summary, under stable field names, and its file. */
 
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { RunView } from "../../core/view/view.ts";
@@ -18,15 +18,15 @@ export interface RunSummaryInput {
   readonly firstStepAtMs: number | null;
   readonly endedMs: number;
   readonly begun: BegunAt;
-  readonly isFinished: boolean; // all steps are done, and the parameters of the last merge are stored
-  readonly trainedTokens: number; // in this process
+  readonly isFinished: boolean; // all steps are done, the last parameters stored
+  readonly trainedTokens: number;
 }
 
 export interface BegunAt {
   readonly step: number;
   readonly round: number;
-  readonly merges: number; // that the counters begin with
-  readonly isJournaled: boolean; // then the counters continue; otherwise they start at zero
+  readonly merges: number; // at the start of the counters
+  readonly isJournaled: boolean; // counters continue instead of starting at zero
 }
 
 const ofProcess = [
@@ -38,54 +38,53 @@ const counted = [
   ...["speculations", "orchestratorRestarts", "stageHashesAgree", "verdictsPassed", "verdictsFailed"],
 ];
 
-/** A number of nats or milliseconds is null where nothing was measured. */
+/** Null: not measured. */
 export interface RunSummary {
   readonly finished: boolean;
-  readonly firstLossMs: number | null; // from the start of the program to the first closed step
+  readonly firstLossMs: number | null; // from program start to the first closed step
   readonly wallMs: number;
   readonly steps: number;
   readonly rounds: number; // merged
   readonly tokens: number;
-  readonly tokensPerSecond: number | null; // while training, merges included
+  readonly tokensPerSecond: number | null;
   readonly lossFirst: number | null;
   readonly lossLast: number | null;
   readonly validationLossFirst: number | null;
   readonly validationLossLast: number | null;
-  readonly validationLossDisputed: readonly number[] | null; // each validator's loss, where they disagree and none settles it
-  readonly validationBitsPerByte: number | null; // of text, at the training split's bytes per token: tokenizers compare by it
+  readonly validationLossDisputed: readonly number[] | null; // each validator's loss, where they disagree
+  readonly validationBitsPerByte: number | null; // by the training split's bytes per token
   readonly unigramEntropy: number;
   readonly bytesPerTokenForward: number | null; // on the socket, per boundary
   readonly bytesPerTokenBackward: number | null;
-  readonly bytesPerTokenBf16: number; // the same boundary uncompressed
-  readonly bytesPerTrainedToken: number | null; // all that crossed the orchestrator's port, both ways
-  readonly wireBytes: number; // of that: tasks with their tensors
+  readonly bytesPerTokenBf16: number;
+  readonly bytesPerTrainedToken: number | null; // over the orchestrator's port, both ways
+  readonly wireBytes: number; // tasks with their tensors
   readonly mergeBytes: number; // payloads and reduced slices
-  readonly parameterBytes: number; // whole stages, and what audits and evaluations read
-  readonly controlBytes: number; // all other messages
-  readonly mergeBytesPerMiner: number | null; // uploaded per round
-  readonly mergeRounds: number; // the same
-  readonly parametersPerMiner: number; // of a stage, on average
+  readonly parameterBytes: number; // whole stages, reads of audits and evaluations
+  readonly controlBytes: number;
+  readonly mergeBytesPerMiner: number | null; // per round
+  readonly mergeRounds: number;
+  readonly parametersPerMiner: number;
   readonly microbatchesLost: number;
-  readonly roundsLost: number; // their steps were repeated, or are missing where the run has ended
-  readonly gradientsLost: number; // that no merge contained: their miner was lost or late
-  readonly lostStages: readonly { stage: number; reason: string }[]; // of the last round, where it was lost
+  readonly roundsLost: number; // steps repeated, or missing at the end
+  readonly gradientsLost: number; // in no merge: their miner was lost or late
+  readonly lostStages: readonly { stage: number; reason: string }[];
   readonly reLeases: number;
-  readonly speculations: number; // tasks given to a second miner while the first was still working
+  readonly speculations: number; // tasks given to a second miner as well
   readonly orchestratorRestarts: number;
-  readonly stageHashesAgree: boolean | null; // null before the first merge
+  readonly stageHashesAgree: boolean | null;
   readonly verdictsPassed: number;
   readonly verdictsFailed: number;
   readonly checkpoint: string | null;
   readonly run: string;
-  readonly resumedAtStep: number | null; // null: it began at step 0
+  readonly resumedAtStep: number | null; // null: at step 0
   readonly [key: string]: unknown;
 }
 
-/** A stop that was asked for is in order unless the run stopped in a round that it had lost. */
 export const hasLostRound = (summary: Readonly<Record<string, unknown>>): boolean =>
   Array.isArray(summary["lostStages"]) && summary["lostStages"].length > 0;
 
-/** For the table: fields that do not cover the whole run if it was resumed. */
+/** Fields that do not cover the whole of a resumed run. */
 export function sessionFields({ isJournaled }: Pick<BegunAt, "isJournaled">): string[] {
   return isJournaled ? ofProcess : [...ofProcess, ...counted];
 }
@@ -128,7 +127,7 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     stageHashesAgree: counters.merges === begun.merges ? null : counters.disagreements === 0,
     verdictsPassed: facts.verdictsPassed,
     verdictsFailed: facts.verdictsFailed,
-    checkpoint: state.sources.stages.some(({ type }) => type === "initial") // also of a later round, after one was lost
+    checkpoint: state.sources.stages.some(({ type }) => type === "initial") // also after a lost round
       ? null
       : `${folder}/checkpoints/round-${String(state.sources.round).padStart(6, "0")}`,
     run: folder,
@@ -141,7 +140,6 @@ type PortBytes = Pick<
   "bytesPerTrainedToken" | "wireBytes" | "mergeBytes" | "parameterBytes" | "controlBytes"
 >;
 
-/** `moved`: bytes over the port, both ways, while these tokens were trained. */
 export function portBytes(moved: Readonly<Record<ByteKind, number>>, tokens: number): PortBytes {
   const { wires, merge, parameters, control } = moved;
   return {
@@ -153,7 +151,7 @@ export function portBytes(moved: Readonly<Record<ByteKind, number>>, tokens: num
   };
 }
 
-/** Written whole or not at all: on a full disk the folder keeps its summary. */
+/** Atomic: a full disk leaves the old summary. */
 export async function saveSummary(
   summary: Record<string, unknown>,
   { folder, warn, disk = realDisk }: { folder: string; warn: (text: string) => void; disk?: Disk },
@@ -168,7 +166,6 @@ export async function saveSummary(
   }
 }
 
-/** Of the run's last life in this folder. */
 export async function savedSummary(folder: string): Promise<Record<string, unknown>> {
   try {
     const saved: unknown = JSON.parse(await Deno.readTextFile(`${folder}/summary.json`));

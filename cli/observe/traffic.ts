@@ -1,10 +1,8 @@
 /**
- * Bytes that cross the orchestrator's port: per node, direction and purpose; and for each token that crosses a stage
- * boundary.
+ * Counts bytes over the orchestrator's port by node, direction and purpose, and per token over a stage boundary.
  *
- * Messages count once, with their framing, when they arrive or are queued; blobs with the content that passed, when
- * their request ends, also if it was broken off or refused. Not counted: headers of HTTP, beats of a link, what TCP
- * sends again, bodies that are refused unread, and what nodes send each other.
+ * Messages count with their framing, blobs when their request ends, even if it failed. Not counted: HTTP headers,
+ * heartbeats, TCP retransmissions, bodies refused unread, traffic between nodes.
  */
 
 import { type ByteKind, byteKinds, noBytes } from "../../core/view/curves.ts";
@@ -27,7 +25,7 @@ const noSums = (): Sums => ({ received: noBytes(), sent: noBytes() });
 export class Traffic {
   readonly forward: Flow = { bytes: 0, tokens: 0 };
   readonly backward: Flow = { bytes: 0, tokens: 0 };
-  readonly #nodes = new Map<NodeId, Sums>(); // as many as ever joined
+  readonly #nodes = new Map<NodeId, Sums>();
   readonly #total = noSums();
   readonly #taken = noBytes();
   readonly #tokensPerMicrobatch: number;
@@ -36,7 +34,7 @@ export class Traffic {
     this.#tokensPerMicrobatch = config.train.sequencesPerMicrobatch * config.model.contextLength;
   }
 
-  /** A result of a forward is a wire, another one a gradient on a wire. */
+  /** A forward's result is a wire, any other a wire's gradient. */
   received(
     event: { peer: NodeId; message: NodeMessage; segments: readonly Uint8Array[]; bytes: number },
   ): void {
@@ -72,7 +70,6 @@ export class Traffic {
     return moved;
   }
 
-  /** The same since it was last asked. */
   takeMoved(): Record<ByteKind, number> {
     const [all, moved] = [this.byKind, noBytes()];
     for (const kind of byteKinds) moved[kind] = all[kind] - this.#taken[kind];
@@ -93,7 +90,6 @@ export class Traffic {
   }
 }
 
-/** Segments that no task has go to validators. */
 function kindOf({ type }: NodeMessage | HubMessage, segments: number): ByteKind {
   if (segments === 0) return "control";
   return type === "runTask" || type === "taskDone" ? "wires" : "parameters";
@@ -103,7 +99,6 @@ export function bytesOf({ received, sent }: TrafficSums, kind: ByteKind): number
   return received[kind] + sent[kind];
 }
 
-/** What a boundary would cost with uncompressed bf16 activations. */
 export function bf16BytesPerToken(config: RunConfig): number {
   return 2 * config.model.width;
 }

@@ -1,6 +1,6 @@
 /**
- * Whom a swarm's own chain pays: the swarm's nodes and guests, each hotkey once. A node of an earlier start stays
- * registered, so a resumed swarm meets it there; it keeps its name, which its wallet in the run's folder has.
+ * Whom a swarm's own chain pays: nodes and guests, each hotkey once. A node of an earlier start stays registered and
+ * keeps its wallet's name.
  */
 
 import { hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
@@ -16,7 +16,7 @@ export interface Enrolled {
 }
 
 export class Payees {
-  readonly #earlier: ReadonlyMap<string, Enrolled>; // by hotkey, as are the others
+  readonly #earlier: ReadonlyMap<string, Enrolled>;
   readonly #enrolled = new Map<string, Enrolled>();
   readonly #registered = new Map<string, Enrolled>(); // not by this start of the swarm
 
@@ -49,7 +49,7 @@ export class Payees {
 
 const nodeName = /^(miner|validator)-\d{1,6}$/;
 
-/** A key that cannot be read is its node's to report. */
+/** Its node reports an unreadable key. */
 export async function earlierNodes(folder: string): Promise<Enrolled[]> {
   const wallets = `${folder}/wallets`;
   const names: string[] = [];
@@ -68,14 +68,14 @@ export async function earlierNodes(folder: string): Promise<Enrolled[]> {
   return nodes;
 }
 
-/** What a swarm's own chain has paid each hotkey: its stake, less what was staked by coldkeys. */
+/** What the chain has paid each hotkey: its stake, less what coldkeys staked. */
 export class SwarmPay {
   readonly #ledger: LocalLedger;
   readonly #netuid: number;
   readonly #stakedRao = new Map<string, bigint>(); // by hotkey, less what was taken back
   #burnedRao = 0n;
 
-  /** Reads every block there is: a quarter of a second for 10,000. */
+  /** Reads every block: a quarter of a second for 10,000. */
   constructor(ledger: LocalLedger, netuid: number) {
     this.#ledger = ledger;
     this.#netuid = netuid;

@@ -1,16 +1,16 @@
-/** One role as a child process: its JSON lines become records, its log goes to a file, its end is a promise. */
+/** One role as a child process: its JSON lines become records, its log a file, its end a promise. */
 
 import { TextLineStream } from "../program/text_lines.ts";
 import { proxiesOfChildren } from "../program/outbound.ts";
 import { selfCommand } from "../program/self.ts";
 
 export interface ChildOptions {
-  readonly name: string; // also of its log file
-  readonly words: readonly string[]; // the command and its options, without --json
+  readonly name: string;
+  readonly words: readonly string[]; // command and options, without --json
   readonly logFolder: string;
-  readonly keepsLog: boolean; // that of an earlier process of this name
+  readonly keepsLog: boolean;
   readonly onLine: (record: Record<string, unknown>) => void;
-  readonly env?: Readonly<Record<string, string>>; // besides those that it inherits
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface Child {
@@ -69,7 +69,6 @@ async function saveLog(
   await stream.pipeTo(file.writable);
 }
 
-/** For an error that names its cause. */
 export async function lastLines(path: string, count = 6): Promise<string> {
   const text = await Deno.readTextFile(path).catch(() => "");
   return text.trimEnd().split("\n").slice(-count).join("\n");

@@ -41,17 +41,17 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
     await sayOver(context, { plan: runPlan, command: "swarm" });
     return 0;
   }
-  const worker = await preflight(context, runPlan); // so that mistakes fail before anything starts
+  const worker = await preflight(context, runPlan); // mistakes fail before anything starts
   if (runPlan.putsAside) await mustHaveText(runPlan); // nothing is put aside for a run that cannot begin
   else if (!runPlan.folder.isResumed) await mustBeCorpus(runPlan.config.data.corpus); // nor is a folder made
   await tryPort(context.options.number("port") ?? 0);
   let lock: FolderLock | null = null;
-  if (!interruption.aborted) { // otherwise nothing is put aside or made
+  if (!interruption.aborted) {
     lock = await takeRunFolder(context, runPlan, { command: "swarm", port: null });
     await shareTuning(usersFolder(context), folder);
     sayChanges(context, runPlan.changes);
   }
-  worker.close(); // only now, as a process that ends right after this may crash in the driver (ComputeWorker.finish)
+  worker.close(); // a process that ends right after this may crash in the driver (ComputeWorker.finish)
   const memory = context.options.text("memory");
   const threads = ["--threads", String(worker.threads ?? 1)];
   const nodeWords = [
@@ -74,7 +74,7 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
   if (exitCode === 0 && !interruption.aborted) summary["sample"] = await writeSample(context, runPlan);
   summary["wallMs"] = systemTimers.nowMs() - startedMs;
   const { sample: _, emission, burnedRao, ...measured } = summary;
-  const table = { ...measured, sessionFields: sessionFields({ isJournaled: false }) }; // a swarm counts from its own start
+  const table = { ...measured, sessionFields: sessionFields({ isJournaled: false }) }; // a swarm counts from its start
   const paid = { emission: emission as Emission[] | null, burnedRao: BigInt(burnedRao as string | null ?? "0") };
   for (const line of payLines(paid, context.output.paint)) context.output.line(line);
   await saveSummary(summary, { folder, warn: (text) => context.output.log.warn(text) });
@@ -93,17 +93,17 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
   return isStoppedInOrder(context) ? stoppedCode(summary) : exitCode;
 }
 
-/** A swarm that stops in a round that it had lost has failed. */
+/** Stopping in a lost round is a failure. */
 export const stoppedCode = (summary: Readonly<Record<string, unknown>>): number =>
   hasLostRound(summary) ? exitFailed : exitFine;
 
-/** Stopped by the system, a key, or Ctrl-C of a person who sees on the screen how to resume: not a failure. */
+/** Stopped by the system, a key, or Ctrl-C while the screen shows how to resume. */
 function isStoppedInOrder({ interruption, output }: CommandContext): boolean {
   const { aborted, reason } = interruption();
   return aborted && (reason instanceof Terminated || (reason instanceof Stopped && output.mode === "live"));
 }
 
-/** Interrupted while it was checked: no process was started, and the folder keeps the summary that it has. */
+/** No process was started, and the folder keeps its summary. */
 function endBeforeStart(
   context: CommandContext,
   { plan: { found }, summary, startedMs }: { plan: RunPlan; summary: Record<string, unknown>; startedMs: number },
@@ -139,10 +139,8 @@ export function givenLinks({ options }: Pick<CommandContext, "options">): LinkSh
   });
 }
 
-/** Opened before anything starts, so that mistakes fail first. */
 const usersFolder = (context: CommandContext): string => tuningFolder(context.environment) ?? context.dataFolder();
 
-/** Leaves the device at rest. */
 async function preflight(
   context: CommandContext,
   { config, folder: { isResumed } }: RunPlan,

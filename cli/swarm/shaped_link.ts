@@ -1,9 +1,6 @@
 /**
- * One node's line to the orchestrator: a proxy on loopback that passes bytes on as late, as slowly and as unreliably
- * as its shape says.
- *
- * All of a node's connections share the line. A new connection takes a round trip, and each direction's end comes
- * behind its bytes, as late as they do.
+ * One node's line to the orchestrator: a proxy on loopback that delays, slows and cuts. A node's connections share it.
+ * A new connection takes a round trip, and each direction's end arrives behind its bytes.
  */
 
 import type { Cancel, Random, Timers } from "../../net/timers.ts";
@@ -47,7 +44,7 @@ export class ShapedLink {
     try {
       for await (const near of this.#listener) void this.#join(near);
     } catch (error) {
-      if (!(error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted)) throw error; // closed
+      if (!(error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted)) throw error;
     }
   }
 
@@ -120,7 +117,7 @@ async function dial(target: { hostname: string; port: number }): Promise<Deno.Tc
     return await Deno.connect(target);
   } catch (error) {
     isGone(error);
-    return null; // the orchestrator is away: its node sees the connection end, and dials again
+    return null; // the orchestrator is away: the node dials again
   }
 }
 
@@ -153,7 +150,7 @@ function end(connection: Deno.TcpConn): void {
   }
 }
 
-/** Throws unless the error only says that a side has gone. */
+/** Throws unless a side has just gone. */
 function isGone(error: unknown): void {
   const { errors } = Deno;
   const known = [

@@ -1,7 +1,6 @@
 /**
- * One role of a swarm as a process that is restarted when it dies: not after exit code 0, after its own last word (a
- * `summary` or `error` line), or after too many deaths in a row without progress. A deliberate kill does not count as
- * a death.
+ * A role of a swarm as a process that is restarted when it dies, except after exit code 0, its own last word (a
+ * `summary` or `error` line), or too many deaths in a row without progress. A deliberate kill is not a death.
  *
  * beginning -> running -> replacing -> running …, any -> ended
  */
@@ -19,12 +18,12 @@ export interface Death {
   readonly name: string;
   readonly pid: number;
   readonly code: number;
-  readonly count: number; // in a row without progress
+  readonly count: number;
 }
 
 export interface LastEnd {
-  readonly code: number; // of the last life
-  readonly isAsked: boolean; // it was asked to end: its code is not news
+  readonly code: number;
+  readonly isAsked: boolean; // asked to end: its code is not news
   /** What went wrong, unless it ended by itself. */
   readonly error: UserError | null;
 }
@@ -47,7 +46,7 @@ export class SupervisedProcess {
   #state: "beginning" | "running" | "replacing" | "ended" = "beginning";
   #child: Child | null = null;
   #lives = 0;
-  #deaths = 0; // in a row without progress
+  #deaths = 0;
   #isLetGo = false;
   #hasSpoken = false; // its last word, in this life
   #error: UserError | null = null;
@@ -63,7 +62,7 @@ export class SupervisedProcess {
     return this.#state === "running" && !this.#isLetGo;
   }
 
-  /** The pid of the running or the last life; 0 before the first. */
+  /** 0 before the first life. */
   get pid(): number {
     return this.#child?.pid ?? 0;
   }
@@ -72,7 +71,6 @@ export class SupervisedProcess {
     return Math.max(0, this.#lives - 1);
   }
 
-  /** The process of the next life, or null if none follows. */
   nextPid(): Promise<number | null> {
     if (this.#state === "ended") return Promise.resolve(null);
     return new Promise((resolve) => this.#awaiting.push(resolve));
@@ -82,7 +80,7 @@ export class SupervisedProcess {
     if (this.#state === "running") this.#child?.kill(signal);
   }
 
-  /** Resolves to the new process, or null if none follows. */
+  /** Resolves to the new process; null: none follows. */
   kill(): Promise<number | null> {
     assert(this.isRunning, `Cannot kill ${this.name}: it does not run`);
     const next = this.nextPid();

@@ -1,9 +1,6 @@
 /**
- * A whole swarm as child processes: the orchestrator, then every miner and validator. Their output becomes one run
- * screen.
- *
- * Nodes start when the orchestrator first listens; its final end, however it comes, ends the swarm and all nodes.
- * Single processes may die and come back in between (supervised_process.ts).
+ * A whole swarm as child processes, whose output becomes one run screen. Nodes start when the orchestrator first
+ * listens; its final end ends the swarm.
  */
 
 import type { RunConfig } from "../../core/config/config.ts";
@@ -36,11 +33,11 @@ const askToStopMs = 300; // an orchestrator that was interrupted says so at once
 
 export interface SwarmOptions {
   readonly folder: string;
-  readonly lockToken: string | null; // of the folder's lock; null: it is not held
+  readonly lockToken: string | null; // null: the folder's lock is not held
   readonly startedMs: number;
   readonly plan: ChaosPlan;
-  readonly links: LinkShape | null; // of every node; null: loopback as it is
-  readonly nodeWords: readonly string[]; // of all nodes: --device and what goes with it
+  readonly links: LinkShape | null; // null: plain loopback
+  readonly nodeWords: readonly string[]; // --device and what goes with it
 }
 
 export class Swarm {
@@ -58,7 +55,7 @@ export class Swarm {
   #device = "";
   #isTraining = false;
   #isInterrupted = false;
-  #isOver = false; // as reported by the orchestrator
+  #isOver = false;
   #failure: unknown = null;
 
   constructor(context: CommandContext, options: SwarmOptions) {
@@ -78,7 +75,7 @@ export class Swarm {
     });
   }
 
-  /** The exit code is the orchestrator's, but 1 unless it has finished. */
+  /** The orchestrator's exit code, or 1 unless it has finished. */
   async run(): Promise<number> {
     const { folder, lockToken } = this.#options;
     await Deno.mkdir(`${folder}/logs`, { recursive: true });
@@ -96,7 +93,7 @@ export class Swarm {
       const { code, error } = await orchestrator.ended;
       this.#failure ??= error;
       if (this.#failure !== null) throw this.#failure;
-      return this.#summary?.["finished"] === true ? code : 1; // no summary if it was away when the swarm was interrupted
+      return this.#summary?.["finished"] === true ? code : 1; // no summary if it was away
     } finally {
       this.#projection?.close();
       const isFinished = this.#failure === null && this.#summary?.["finished"] === true;
@@ -120,8 +117,8 @@ export class Swarm {
   }
 
   /**
-   * The orchestrator stops the nodes, and its own end stops everything. A second Ctrl-C would end it without its
-   * summary, so it is asked only if it has not begun to stop.
+   * The orchestrator's end stops everything. A second Ctrl-C would cost its summary, so it is asked only if it has not
+   * begun to stop.
    */
   interrupt(): void {
     this.#isInterrupted = true;
@@ -158,8 +155,6 @@ export class Swarm {
     };
   }
 
-  // --------------------------------------------------------------------------------------- records of the orchestrator
-
   #onLine(line: Line): void {
     switch (line["type"]) {
       case "config":
@@ -184,7 +179,7 @@ export class Swarm {
       case "bytesMoved":
         this.#projection?.keep(line as unknown as RecordOf<"wire" | "bytesMoved">); // no line of a swarm's own
         return;
-      case "traffic": // as the orchestrator's own output tells it
+      case "traffic":
         return this.#context.output.event({ ...line, type: "traffic" });
       case "error":
       case "settingChanged": // reported when the swarm began
@@ -194,7 +189,7 @@ export class Swarm {
     }
   }
 
-  /** `step`: of the newest checkpoint, until the orchestrator has read its journal. */
+  /** `step`: of the newest checkpoint, until the journal is read. */
   #begin(config: RunConfig, step: number): void {
     const { output } = this.#context;
     this.#config = config;
@@ -256,8 +251,6 @@ export class Swarm {
     this.#projection?.tell(record);
     this.#chaos?.onRecord(record);
   }
-
-  // ------------------------------------------------------------------------------------------ ends of processes
 
   #onChaos(report: ChaosReport): void {
     const { text, ...facts } = report;

@@ -1,8 +1,6 @@
 /**
- * A swarm's chain: an embedded one in this process with one subnet.
- *
- * It registers every node by a coldkey of its own, stakes for validators, and records earnings. Never delays the run:
- * a failed call is a warning. A resumed swarm keeps its chain.
+ * A swarm's chain, embedded in this process, with one subnet. It registers every node by a coldkey of its own, stakes
+ * for validators, and records earnings.
  */
 
 import type { ChainEvent } from "../../chain/local/block/events.ts";
@@ -25,9 +23,9 @@ import type { Paint } from "../terminal/text/paint.ts";
 import { shortAddress } from "../terminal/text/format.ts";
 
 export interface SwarmChainOptions {
-  readonly folder: string; // the run's folder
+  readonly folder: string;
   readonly onEvent: (event: { readonly type: string } & Readonly<Record<string, unknown>>) => void;
-  /** For people, only the first of each kind. */
+  /** Only the first of each kind. */
   readonly onNews: (text: string) => void;
   readonly onActivity: (activity: ChainActivity) => void;
   readonly warn: (text: string) => void;
@@ -44,7 +42,7 @@ function explained(error: unknown, folder: string): unknown {
 
 /** Since its first block. */
 export interface Emission extends Enrolled {
-  readonly emissionRao: string; // in the subnet's alpha; equals its stake, less what was staked
+  readonly emissionRao: string; // alpha; its stake, less what was staked
 }
 
 const netuid = 9;
@@ -59,16 +57,16 @@ export class SwarmChain {
   readonly #chain: LocalChain;
   readonly #pay: SwarmPay;
   readonly #payees: Payees;
-  readonly #enrolments = new Map<string, Promise<void>>(); // by hotkey
+  readonly #enrolments = new Map<string, Promise<void>>();
   readonly #paidRao = new Map<string, bigint>(); // by hotkey, until the newest epoch
   #weightsSet = 0;
   #weightsBlock = 0; // newest block with weights
   #epochs = 0;
   #epochBlock = 0; // newest
-  #awaiting: (() => void)[] = []; // the next epoch
+  #awaiting: (() => void)[] = []; // for the next epoch
   #reading: Promise<unknown> = Promise.resolve(); // of the chain, after an epoch
-  #isClosing = false; // epochs that follow are read by nobody
-  #isWeightless = false; // that failed before
+  #isClosing = false; // later epochs are not read
+  #isWeightless = false; // reading weights failed before
 
   static async open(options: SwarmChainOptions): Promise<SwarmChain> {
     const folder = `${options.folder}/chain`;
@@ -122,13 +120,13 @@ export class SwarmChain {
     return enrolment;
   }
 
-  /** Resolves when an epoch has paid for the newest weights; at once if there are none. */
+  /** Resolves when an epoch has paid for the newest weights. */
   async paid(): Promise<void> {
     if (this.#weightsSet === 0 || this.#epochBlock > this.#weightsBlock) return;
     await new Promise<void>((resolve) => this.#awaiting.push(resolve));
   }
 
-  /** In alpha's smallest unit, by hotkey; 0 for nodes that were never paid. */
+  /** Rao of alpha by hotkey; 0: never paid. */
   earned(role: Enrolled["role"]): Map<string, number> {
     const nodes = this.#payees.enrolled.filter((node) => node.role === role);
     return new Map(nodes.map(({ hotkey }) => [hotkey, Number(this.#pay.earnedRao(hotkey))]));
@@ -214,7 +212,7 @@ export class SwarmChain {
     if (this.#epochBlock > this.#weightsBlock) { for (const resolve of this.#awaiting.splice(0)) resolve(); }
   }
 
-  /** That joined from outside, and those of earlier starts. */
+  /** Guests, and nodes of earlier starts. */
   async #noteOthers(): Promise<void> {
     const { ownerHotkey } = await this.#chain.parameters();
     for (const neuron of (await this.#chain.metagraph()).neurons) {

@@ -1,6 +1,6 @@
 /**
- * Performs a chaos plan on a swarm's own processes, with real signals, when the run's records make an action due. It
- * never touches a process that is ending or being replaced, and does nothing after the last merge.
+ * Performs a chaos plan on a swarm's processes with real signals, when the run's records make an action due. It spares
+ * processes that end or are being replaced.
  */
 
 import type { RunRecord } from "../../core/protocol/record.ts";
@@ -9,27 +9,27 @@ import { type ChaosSchedule, drawTarget, dueActions, openSchedule } from "./chao
 import type { SupervisedProcess } from "./supervised_process.ts";
 import type { NodeRole, SwarmNodes } from "./swarm_nodes.ts";
 
-/** Published field names never change. */
+/** Published field names stay. */
 export interface ChaosReport {
   readonly action: ChaosAction["type"];
-  readonly step: number; // the last closed step
+  readonly step: number;
   readonly target: string | null; // "miner-3"; null when there was none
-  readonly pid: number | null; // the target's
-  readonly newPid: number | null; // that of the replacement or the added process
+  readonly pid: number | null;
+  readonly newPid: number | null; // of the replacement or the added process
   readonly text: string;
 }
 
 export interface SwarmChaosOptions {
   readonly plan: ChaosPlan;
   readonly seed: number;
-  readonly steps: number; // of the whole run
+  readonly steps: number;
   readonly orchestrator: SupervisedProcess;
   readonly nodes: SwarmNodes;
   readonly report: (report: ChaosReport) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
-const maxMiners = 256; // per swarm: they are processes on this machine
+const maxMiners = 256; // processes on this machine
 
 export class SwarmChaos {
   minersKilled = 0;

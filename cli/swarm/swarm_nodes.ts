@@ -1,8 +1,6 @@
 /**
- * The miners and validators of a swarm: processes on loopback, each with its own wallet, kept over all its lives.
- *
- * A node that dies is restarted and joins with the same identity. Before training, a node that keeps dying ends the
- * swarm; later the others continue.
+ * A swarm's miners and validators, each with a wallet kept over all its lives. Before training, a node that keeps dying
+ * ends the swarm; later the others continue.
  */
 
 import { createHotkey, hotkeyExists, loadHotkey } from "../../chain/wallet/hotkey_files.ts";
@@ -18,20 +16,19 @@ import { type Death, type LastEnd, type Line, SupervisedProcess } from "./superv
 export type NodeRole = "miner" | "validator";
 
 export interface SwarmNodesOptions {
-  readonly folder: string; // the run's folder
+  readonly folder: string;
   readonly nodeWords: readonly string[];
-  readonly links: LinkShape | null; // of every node
+  readonly links: LinkShape | null;
   readonly chain: () => SwarmChain | null;
-  /** Nodes that start before wait for it. */
   readonly reachable: () => Promise<void>;
   readonly onStarted: (node: { name: string; role: NodeRole; pid: number }) => void;
   readonly onRestart: (death: Death) => void;
-  /** Without being asked to, and not because the run was over. */
+  /** Unasked, and before the run was over. */
   readonly onLost: (name: string, end: LastEnd) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
-/** The orchestrator's address and key: nodes accept no other. */
+/** Nodes accept no other. */
 export interface SwarmHub {
   readonly url: string;
   readonly hub: string;
@@ -47,15 +44,15 @@ interface SwarmNode {
 const commands: Readonly<Record<NodeRole, string>> = { miner: "miner", validator: "validate" };
 const workRecords: ReadonlySet<unknown> = new Set(["taskComputed", "evaluated", "verdict"]);
 
-/** After the orchestrator's end, remaining nodes are asked to leave, then killed. */
+/** Remaining nodes are asked to leave, then killed. */
 const askToLeaveMs = 2_000;
 const lastWeightsMs = 20_000; // validators wait for an epoch or two
-const endMs = 10_000; // after it
+const endMs = 10_000; // after that
 
 export class SwarmNodes {
   readonly #options: SwarmNodesOptions;
-  readonly #nodes = new Map<string, SwarmNode>(); // by name
-  readonly #links = new Map<string, ShapedLink>(); // by name; a node keeps its line over all its lives
+  readonly #nodes = new Map<string, SwarmNode>();
+  readonly #links = new Map<string, ShapedLink>(); // by name; kept over a node's lives
   #hub: SwarmHub | null = null;
 
   constructor(options: SwarmNodesOptions) {
@@ -113,7 +110,7 @@ export class SwarmNodes {
     node.cancelPause = systemTimers.after(pauseMs, () => goOn(node));
   }
 
-  /** Nodes that end now are not restarted, and paused ones are resumed so that they learn of it. */
+  /** Paused nodes resume to learn of the end. */
   letGo(): void {
     for (const node of this.#nodes.values()) {
       goOn(node);
@@ -121,7 +118,6 @@ export class SwarmNodes {
     }
   }
 
-  /** Resolves when all have ended. They know of the end of a finished run, but not of any other end. */
   async end({ isFinished }: { isFinished: boolean }): Promise<void> {
     this.letGo();
     const signalAll = (signal: Deno.Signal) => {
@@ -149,11 +145,11 @@ export class SwarmNodes {
     if (!await hotkeyExists(key)) await createHotkey(key);
     const { address: hotkey } = await loadHotkey(key);
     const enrolment = chain?.enroll({ name, role, hotkey });
-    if (role === "validator") await enrolment; // it is given the chain, and would otherwise enrol itself as well
+    if (role === "validator") await enrolment; // otherwise it would enrol itself as well
     const hub = present(this.#hub, "Nodes are started when the orchestrator listens");
     const place = ["--orchestrator", this.#urlFor(name, hub.url), ...pinWords(hub)];
     const wallet = ["--wallet", name, "--wallet-path", wallets];
-    const paid = role === "validator" ? chain?.words ?? [] : []; // a client costs 100 MB; the swarm itself knows what miners earn
+    const paid = role === "validator" ? chain?.words ?? [] : []; // a client costs 100 MB
     return [
       commands[role],
       ...place,

@@ -1,6 +1,4 @@
-/**
- * A swarm's orchestrator over all its lives: one run, one folder, one port. A later life listens at the same address.
- */
+/** A swarm's orchestrator over all its lives: one run, folder and port. */
 
 import type { CommandContext } from "../terminal/command.ts";
 import { lockVariable } from "../program/lock_token.ts";
@@ -13,7 +11,7 @@ import { type Death, type LastEnd, type Line, SupervisedProcess } from "./superv
 export interface SwarmOrchestratorOptions {
   readonly context: CommandContext;
   readonly folder: string;
-  readonly lockToken: string | null; // of the folder's lock, which the swarm holds for it
+  readonly lockToken: string | null; // of the folder's lock, held by the swarm
   readonly onLine: (line: Line) => void;
   readonly onRestart: (death: Death) => void;
 }
@@ -22,7 +20,7 @@ export class SwarmOrchestrator {
   readonly process: SupervisedProcess;
   readonly #options: SwarmOrchestratorOptions;
   #url: string | null = null;
-  #step = 0; // the highest closed in any life
+  #step = 0; // highest closed in any life
   #listening = Promise.withResolvers<void>();
 
   constructor(options: SwarmOrchestratorOptions) {

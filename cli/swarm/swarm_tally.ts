@@ -1,8 +1,6 @@
 /**
- * A swarm's record of its run over all lives of the orchestrator, for the summary.
- *
- * A restarted orchestrator counts from zero and may repeat steps, merges and audits. Here each step counts once, and
- * each audit once, by round, validator, task, kind and outcome, for the last few rounds.
+ * A swarm's record of its run over all lives of the orchestrator, for the summary. Each step counts once, and so does
+ * each audit of the last few rounds, by round, validator, task, kind and outcome.
  */
 
 import type { RunRecord } from "../../core/protocol/record.ts";
@@ -28,13 +26,13 @@ export class SwarmTally {
   #validationFirst: RoundLoss | null = null;
   #validationLast: RoundLoss | null = null;
   #reLeases = 0;
-  #stageHashesAgree: boolean | null = null; // null before the first merge
+  #stageHashesAgree: boolean | null = null;
   #resumedAtStep: number | null = null; // in the swarm's first life
   #verdicts = { passed: 0, failed: 0 };
   #checkpoint: string | null = null;
-  readonly #audits = new Map<number, Set<string>>(); // by round
+  readonly #audits = new Map<number, Set<string>>();
 
-  /** Only the swarm's first orchestrator says where it began. */
+  /** Only the first orchestrator says where it began. */
   begin(step: number): void {
     if (this.#trained.step === null) this.#resumedAtStep ??= step;
   }
@@ -70,8 +68,8 @@ export class SwarmTally {
   }
 
   /**
-   * The orchestrator's summary with the values that the swarm knows better; if it was away at the end, only what the
-   * swarm knows. `moved`: bytes over the port of all lives; one that is killed does not tell of those since its last step.
+   * `orchestrator` null: it was away at the end. `moved`: bytes over the port in all lives, less a killed one's since
+   * its last step.
    */
   summary(
     orchestrator: Line | null,
@@ -115,7 +113,7 @@ export class SwarmTally {
 
   #onVerdict({ round, validator, miner, task, passed, gradient }: Extract<RunRecord, { type: "verdict" }>): void {
     const seen = this.#audits.get(round) ?? new Set();
-    const audit = `${validator} ${miner} ${task} ${gradient === undefined} ${passed}`; // two outcomes of one audit are both reported
+    const audit = `${validator} ${miner} ${task} ${gradient === undefined} ${passed}`; // both outcomes are reported
     if (seen.has(audit)) return;
     this.#audits.set(round, seen.add(audit));
     for (const other of this.#audits.keys()) if (other < round - rememberedRounds) this.#audits.delete(other);

@@ -1,9 +1,6 @@
 /**
- * The dashboard at the orchestrator's port: `/`, its style and its program.
- *
- * The page's program is TypeScript, served module by module under `/program/` with the types taken out when first
- * asked for; so there is no build step, and the page formats numbers with the terminal's own code. Invariant: the
- * page may load nothing from elsewhere and run no code but these files.
+ * The dashboard's page. Its modules are served with types stripped, so the page shares the terminal's code without a
+ * build step. Invariant: the page loads nothing else and runs no other code.
  */
 
 import { stripTypeScriptTypes } from "node:module";
@@ -44,7 +41,7 @@ import timeTravel from "./page/time_travel.ts" with { type: "text" };
 import validators from "./page/validators.ts" with { type: "text" };
 import way from "./page/microbatch/way.ts" with { type: "text" };
 
-/** By path under `/program/`, which is the path in the checkout, so that relative imports hold. */
+/** By path in the checkout, so that relative imports hold. */
 export const pageModules: Readonly<Record<string, string>> = {
   "core/plural.ts": plural,
   "cli/terminal/text/format.ts": format,
@@ -85,9 +82,9 @@ export { pageDocument, pageStyle };
 export const programOf = (source: string): string => stripTypeScriptTypes(source);
 
 export interface DashboardOptions {
-  readonly hasMetrics?: boolean; // the same port serves `/metrics`. @default true
-  readonly hasBeside?: boolean; // and `/api/v1/beside`, of a second run. @default false
-  readonly hasOwner?: boolean; // and `/owner`, for the run's owner. @default false
+  readonly hasMetrics?: boolean; // @default true
+  readonly hasBeside?: boolean; // a second run. @default false
+  readonly hasOwner?: boolean; // @default false
 }
 
 export function openDashboard(
@@ -109,14 +106,13 @@ export function openDashboard(
   };
 }
 
-/** Without what stands between the comments of these names. */
 export const withoutParts = (document: string, names: readonly string[]): string =>
   names.reduce(
     (text, name) => text.replace(new RegExp(` *<!-- ${name} -->.*?<!-- /${name} -->\\n`, "gs"), ""),
     document,
   );
 
-/** Networks ask for a whole address; a proxy in front says whether its own is https. */
+/** Social networks need an absolute address; a proxy says whether it is https. */
 function withPreview(document: string, request: Request): string {
   const url = new URL("/preview.png", request.url);
   if (request.headers.get("x-forwarded-proto") === "https") url.protocol = "https:";
@@ -140,7 +136,7 @@ function served(type: string, text: () => string): () => Response {
     "content-security-policy": policy,
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
-    "cache-control": "no-cache", // another version of the program may answer next time
+    "cache-control": "no-cache", // another version may answer next
   };
   return () => new Response(text(), { headers });
 }

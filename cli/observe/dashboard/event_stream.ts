@@ -1,11 +1,9 @@
 /**
- * Server-sent events for many viewers at once: a snapshot first, then changes, the same bytes for all.
+ * Server-sent events: a snapshot first, then changes, the same bytes for all viewers.
  *
- * A viewer holds at most one unread chunk: changes that it has no room for are dropped, and it gets a new snapshot as
- * soon as it reads again. A stream ends after `streamMs`, before the port closes a stranger's connection
- * (net/links/door.ts); the browser comes back by itself and names the last event it has. Invariants: at most
- * `mostViewers` streams, shared between the addresses that ask; work and memory do not depend on how slowly anyone
- * reads.
+ * A viewer holds at most one unread chunk; after dropped changes it gets a new snapshot. A stream ends before the port
+ * closes a stranger's connection (net/links/door.ts); the browser reconnects with its last event's id. Invariants: at
+ * most `mostViewers` streams, shared between addresses; work and memory do not depend on slow readers.
  */
 
 import type { Cancel, Timers } from "../../../net/timers.ts";
@@ -13,7 +11,7 @@ import type { Cancel, Timers } from "../../../net/timers.ts";
 export interface EventStreamOptions {
   readonly timers: Timers;
   readonly snapshot: () => string;
-  readonly epoch: number; // tells the events of this process from those of an earlier one
+  readonly epoch: number; // tells this process's events from earlier ones
   readonly streamMs: number;
   readonly mostViewers: number;
 }
@@ -21,19 +19,19 @@ export interface EventStreamOptions {
 interface Viewer {
   readonly origin: string;
   readonly controller: ReadableStreamDefaultController<Uint8Array>;
-  isBehind: boolean; // the next chunk must be a snapshot
+  isBehind: boolean;
   cancel: Cancel;
 }
 
-const keptEvents = 16; // for viewers that come back
+const keptEvents = 16; // for reconnecting viewers
 const retryMs = 300;
 const busyRetrySeconds = 5;
 
 export class EventStream {
   readonly #options: EventStreamOptions;
   readonly #viewers = new Set<Viewer>();
-  #number = 0; // of the last event
-  #recent: string[] = []; // the last events, the newest with that number
+  #number = 0;
+  #recent: string[] = [];
   #snapshot: { readonly number: number; readonly text: string } | null = null;
   #isClosed = false;
 
@@ -90,7 +88,7 @@ export class EventStream {
     }, { highWaterMark: 1 });
   }
 
-  /** The events after the one named, if they are still here, else a snapshot. */
+  /** A snapshot if those events are gone. */
   #missedSince(lastId: string | null): string {
     const [epoch, number] = (lastId ?? "").split("-").map(Number);
     const missed = number === undefined || epoch !== this.#options.epoch ? NaN : this.#number - number;
@@ -113,7 +111,7 @@ export class EventStream {
     if (this.#leave(viewer)) viewer.controller.close();
   }
 
-  /** The origin with most viewers gives up its oldest one for a newcomer of an origin that would still have fewer. */
+  /** The origin with most viewers loses its oldest to one that will still have fewer. */
   #makeRoom(origin: string): void {
     const byOrigin = Map.groupBy(this.#viewers, (viewer) => viewer.origin);
     const crowd = [...byOrigin.values()].reduce((most, viewers) => viewers.length > most.length ? viewers : most);
@@ -133,7 +131,7 @@ const headers = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
-  "x-accel-buffering": "no", // nginx passes events on at once
+  "x-accel-buffering": "no", // nginx must not buffer
 };
 
 function busy(detail: string): Response {

@@ -1,4 +1,4 @@
-/** What `iota dashboard` writes instead of serving: the page as one file, the curves as CSV, the curves for TensorBoard. */
+/** The exports of `iota dashboard`: one HTML file, curves as CSV, curves for TensorBoard. */
 
 import { openProgress } from "../../terminal/output/progress.ts";
 import type { CommandContext } from "../../terminal/command.ts";
@@ -13,7 +13,7 @@ import { oneFile, recordMoments } from "./one_file.ts";
 export interface WantedFiles {
   readonly page: string | undefined;
   readonly csv: string | undefined;
-  readonly tensorboard: string | undefined; // a folder
+  readonly tensorboard: string | undefined;
 }
 
 interface Written {
@@ -51,7 +51,7 @@ export async function exportRun(
   }
   if (tensorboard !== undefined) {
     const seconds = Math.floor((rows[0]?.at_ms ?? 0) / 1_000);
-    const file = `${tensorboard}/events.out.tfevents.${seconds}.iota`; // the same run replaces its file
+    const file = `${tensorboard}/events.out.tfevents.${seconds}.iota`; // replaces that of the same run
     await attempting(
       { action: "make the folder", value: tensorboard },
       () => Deno.mkdir(tensorboard, { recursive: true }),

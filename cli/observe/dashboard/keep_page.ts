@@ -1,7 +1,4 @@
-/**
- * The page of a run that is over, at the address where it was live, while somebody may look at it: until Enter, Ctrl-C, or
- * `unseenMs` without a viewer.
- */
+/** Keeps a finished run's page up until Enter, Ctrl-C, or `unseenMs` without a viewer. */
 
 import { every, systemTimers, type Timers } from "../../../net/timers.ts";
 import type { CommandContext } from "../../terminal/command.ts";
@@ -10,18 +7,18 @@ import { UserError } from "../../program/errors.ts";
 import type { TlsPair } from "../../files/tls_files.ts";
 import { type FolderPage, openFolderPage, untilAborted } from "./run_dashboard.ts";
 
-const unseenMs = 10 * 60_000; // time for a meal would be longer; a forgotten terminal frees the port and its program
+const unseenMs = 10 * 60_000; // then a forgotten terminal frees the port
 const lookMs = 5_000;
 
 export interface KeptPage {
   readonly folder: string;
-  readonly host: string; // where it listens
+  readonly host: string;
   readonly port: number;
   readonly url: string; // where people open it
   readonly tls?: TlsPair | null;
 }
 
-/** Does nothing where nobody watches: without a terminal, with --json or --quiet, in continuous integration (CI is set). */
+/** Does nothing without a terminal, with --json or --quiet, or if CI is set. */
 export async function keepPage(context: CommandContext, { folder, url, ...at }: KeptPage): Promise<void> {
   const { output, environment } = context;
   const interruption = context.interruption();
@@ -52,7 +49,6 @@ export interface Watched {
   readonly openKeys: CommandContext["output"]["openKeys"];
 }
 
-/** `onOpen` learns whether keys can be read. */
 export async function untilUnseen(
   { interruption, timers, page, openKeys }: Watched,
   onOpen: (hasKeys: boolean) => void,

@@ -1,6 +1,6 @@
 /**
- * The page, its style, its program and a recording as one HTML document that needs no server. Its policy names the
- * hashes of this script and this style, so nothing else in it runs.
+ * The page and a recording as one HTML document without a server. Its policy allows only this script and style, by
+ * hash.
  */
 
 import { assert, present } from "../../../core/assert.ts";
@@ -40,9 +40,9 @@ export async function oneFile(recording: Recording): Promise<string> {
   }, withoutParts(pageDocument, ["beside", "owner"]));
 }
 
-/** Each module becomes a function's scope, after those that it imports. */
+/** Each module becomes a function, after those that it imports. */
 export function bundled(main: string): string {
-  const pieces = new Map<string, string>(); // in order
+  const pieces = new Map<string, string>();
   const add = (path: string) => {
     if (pieces.has(path)) return;
     const source = programOf(present(pageModules[path], `the page has the module ${path}`));
@@ -80,13 +80,13 @@ async function hashOf(text: string): Promise<string> {
   return `sha256-${new Uint8Array(digest).toBase64()}`;
 }
 
-/** gzip in base64, whose characters cannot end the element. */
+/** Base64 of gzip: its characters cannot end the element. */
 async function packed(recording: Recording): Promise<string> {
   const bytes = new Blob([JSON.stringify(recording)]).stream().pipeThrough(new CompressionStream("gzip"));
   return new Uint8Array(await new Response(bytes).arrayBuffer()).toBase64();
 }
 
-/** Evenly over the run's records, each the public state as it was live. */
+/** Evenly over the run's records. */
 const mostMoments = 600;
 const mostBytes = 2 ** 26; // before compression
 

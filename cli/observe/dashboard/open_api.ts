@@ -1,8 +1,4 @@
-/**
- * The OpenAPI document of `/api/v1`, made from the schemas of public_shape.ts.
- *
- * Owns: the list of paths, and from a schema to JSON Schema for the few kinds that are used; another kind is our bug.
- */
+/** The OpenAPI document of `/api/v1`, from public_shape.ts. An unknown kind of schema is our bug. */
 
 import * as v from "valibot";
 import { unreachable } from "../../../core/assert.ts";

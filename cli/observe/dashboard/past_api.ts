@@ -1,6 +1,5 @@
 /**
- * What a port answers from a run's logs: `/api/v1/history`, `past`, `pathway`, `member`, `earnings`, and `beside`, a
- * second run at a step.
+ * Answers from a run's logs: `/api/v1/history`, `past`, `pathway`, `member`, `earnings`, and `beside` (a second run).
  */
 
 import type { HubPage } from "../../../net/hub_http.ts";
@@ -14,11 +13,11 @@ import { jsonHeaders, numberIn, openRations, type RationOptions, refusal } from 
 const hubBytesPerSecond = 2 ** 20;
 const searchBytes = 2 ** 17;
 const accountBytes = 2 ** 19;
-const longestAddress = 64; // characters
+const longestAddress = 64;
 
 type Pages = Readonly<Record<string, HubPage>>;
 
-/** A process without a record log has no past to show, and says so with `null`. */
+/** Without a record log, `history` is `null`. */
 export function openPastApi({ folder, timers }: ConsumerContext): ProjectionConsumer {
   if (folder === null) return { pages: { "/api/v1/history": () => Response.json(null, { headers: jsonHeaders }) } };
   const past = new PastThread(folder, timers);

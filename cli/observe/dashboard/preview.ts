@@ -1,7 +1,4 @@
-/**
- * The picture that chats and social networks show for a link to the page: the loss curve, the step and the loss, as a
- * PNG. It has a small font of its own, as a browser is not at hand.
- */
+/** The preview picture of links to the page, a PNG with a font of its own, because no browser is at hand. */
 
 import { crc32, deflateSync } from "node:zlib";
 import { rangeOf } from "./page/parts/axis.ts";
@@ -10,9 +7,9 @@ import type { PublicRun } from "../public/public_run.ts";
 
 type Shown = Pick<PublicRun, "losses" | "heldOut" | "step" | "steps" | "size">;
 
-const width = 1_200; // what the networks ask for: 1.91 to 1
+const width = 1_200; // 1.91 to 1, as networks ask
 const height = 630;
-const palette = [0x10_14_18, 0x34_3c_45, 0xa3_ad_b8, 0x56_b4_e9, 0xe6_9f_00, 0xff_ff_ff]; // the page's dark colours
+const palette = [0x10_14_18, 0x34_3c_45, 0xa3_ad_b8, 0x56_b4_e9, 0xe6_9f_00, 0xff_ff_ff];
 const [back, grid, dim, train, heldOut, white] = [0, 1, 2, 3, 4, 5] as const;
 const plot = { left: 70, right: 1_130, top: 220, bottom: 570 };
 
@@ -72,7 +69,7 @@ function line(
   });
 }
 
-/** Five columns of seven bits each, the lowest bit on top; other characters are gaps. */
+/** Five columns of seven bits, the lowest on top; other characters are gaps. */
 const font: Readonly<Record<string, readonly number[]>> = {
   ...{ "0": [62, 81, 73, 69, 62], "1": [0, 66, 127, 64, 0], "2": [66, 97, 81, 73, 70], "3": [33, 65, 69, 75, 49] },
   ...{ "4": [24, 20, 18, 127, 16], "5": [39, 69, 69, 69, 57], "6": [60, 74, 73, 73, 48], "7": [1, 113, 9, 5, 3] },
@@ -87,7 +84,7 @@ interface Writing {
   readonly text: string;
   readonly x: number;
   readonly y: number;
-  readonly size: number; // pixels of a dot
+  readonly size: number;
   readonly colour: number;
 }
 
@@ -102,14 +99,14 @@ function write(pixels: Uint8Array, { text, x, y, size, colour }: Writing): void 
   );
 }
 
-/** One byte a pixel, by the palette (PNG, third edition, 11.2). */
+/** One byte a pixel (PNG, third edition, 11.2). */
 function encoded(pixels: Uint8Array): Uint8Array<ArrayBuffer> {
-  const rows = new Uint8Array((width + 1) * height); // each begins with its filter: none
+  const rows = new Uint8Array((width + 1) * height); // each row begins with its filter: none
   for (let y = 0; y < height; y++) rows.set(pixels.subarray(y * width, (y + 1) * width), y * (width + 1) + 1);
   const header = new DataView(new ArrayBuffer(13));
   header.setUint32(0, width);
   header.setUint32(4, height);
-  header.setUint8(8, 8); // bits
+  header.setUint8(8, 8);
   header.setUint8(9, 3); // indexed colours
   const colours = Uint8Array.from(palette.flatMap((colour) => [colour >> 16, colour >> 8 & 255, colour & 255]));
   const parts = [

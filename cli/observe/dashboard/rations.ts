@@ -1,20 +1,17 @@
 /**
- * How much strangers may ask of a run's logs.
- *
- * A question costs the fold of some records, or reading a whole log, and an answer up to a snapshot's bytes. So a few
- * wait at once, and all answers together take about `bytesPerSecond`; whoever comes too early is told when to come
- * back. One address gets at most half of the rate and of the places.
+ * Limits what strangers may ask of a run's logs, because an answer may cost reading a whole log. All answers together
+ * take about `bytesPerSecond`, and one address gets at most half of the rate and of the places.
  */
 
 import { defaultNetLimits } from "../../../net/limits.ts";
 import type { Timers } from "../../../net/timers.ts";
 
 const mostWaiting = 8;
-const mostWaitingOfOne = mostWaiting / 2; // of one address
-const mostRemembered = 1024; // addresses that have asked lately
-const savedMs = 2_000; // of a rate that may be spent at once
-const savedOfOneMs = 3_000; // of half the rate: a visitor opens a few members one after another
-const longestMs = defaultNetLimits.helloMs - 2_000; // the port gives a stranger's request `helloMs`
+const mostWaitingOfOne = mostWaiting / 2;
+const mostRemembered = 1024;
+const savedMs = 2_000; // spendable at once
+const savedOfOneMs = 3_000; // a visitor opens a few members in a row
+const longestMs = defaultNetLimits.helloMs - 2_000; // before the port ends the request
 
 export interface RationOptions {
   readonly timers: Timers;
@@ -22,11 +19,11 @@ export interface RationOptions {
 }
 
 export interface Question {
-  readonly origin: string; // the address that asks
-  /** JSON; null: there is nothing to show. */
+  readonly origin: string;
+  /** Null: nothing to show. */
   readonly json: () => Promise<string | null>;
-  readonly lacks?: string; // why there is nothing
-  readonly leastBytes?: number; // that it counts as
+  readonly lacks?: string;
+  readonly leastBytes?: number;
 }
 
 export function openRations({ timers, bytesPerSecond }: RationOptions): (question: Question) => Promise<Response> {
@@ -41,7 +38,7 @@ export function openRations({ timers, bytesPerSecond }: RationOptions): (questio
       return refusal("limitExceeded", "Too many requests for the past at once; try again in a second");
     }
     byOrigin.delete(origin);
-    byOrigin.set(origin, own); // the newest last
+    byOrigin.set(origin, own);
     forgetOld(byOrigin);
     for (const account of [all, own]) account.waiting += 1;
     try {
@@ -62,7 +59,7 @@ export function openRations({ timers, bytesPerSecond }: RationOptions): (questio
 
 interface Account {
   waiting: number;
-  paidUntilMs: number; // steady
+  paidUntilMs: number; // steady clock
 }
 
 const newAccount = (): Account => ({ waiting: 0, paidUntilMs: -Infinity });
@@ -76,7 +73,6 @@ function forgetOld(byOrigin: Map<string, Account>): void {
 
 const noRecord = "Cannot show the past: the run's record log is empty";
 
-/** Null unless the query names a whole number. */
 export function numberIn({ url }: Request, name: string): number | null {
   const text = new URL(url).searchParams.get(name) ?? "";
   const value = /^\d+$/.test(text) ? Number(text) : NaN;

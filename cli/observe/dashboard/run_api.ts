@@ -1,9 +1,6 @@
 /**
- * `/api/v1/run`, its OpenAPI document, `/events` and the picture for links: the public part of a run's view.
- *
- * It is computed at most every `everyMs`, and only when somebody asks or follows, so neither the rate of records nor
- * that of requests matters. Large changes wait longer, so that a viewer costs the line at most
- * `viewerBytesPerSecond`.
+ * `/api/v1/run`, its OpenAPI document, `/events` and the link preview. Computed only on demand, at most every
+ * `everyMs`. Large changes wait longer, so that a viewer costs at most `viewerBytesPerSecond`.
  */
 
 import { defaultNetLimits } from "../../../net/limits.ts";
@@ -16,10 +13,10 @@ import { runSnapshot } from "../public/public_run.ts";
 import { changesJson, partsOf, snapshotJson, type SnapshotParts } from "./run_changes.ts";
 
 const everyMs = 500;
-const previewMs = 30_000; // a drawing takes some 15 ms of the orchestrator's loop
+const previewMs = 30_000; // a drawing blocks the loop for 15 ms
 const mostViewers = 64;
 const viewerBytesPerSecond = 64 * 1024;
-const streamMs = defaultNetLimits.helloMs - 2_000; // the port gives a stranger's request `helloMs`
+const streamMs = defaultNetLimits.helloMs - 2_000; // before the port ends the request
 
 export function openRunApi(context: ConsumerContext): ProjectionConsumer {
   const feed = new RunFeed(context);
@@ -38,12 +35,12 @@ export function openRunApi(context: ConsumerContext): ProjectionConsumer {
 class RunFeed {
   readonly #context: ConsumerContext;
   readonly #stream: EventStream;
-  #parts: SnapshotParts; // what the viewers have, or will have with their next chunk
-  #takenAtMs: number; // steady
-  #json: string | null = null; // of the parts
+  #parts: SnapshotParts; // what viewers have after their next chunk
+  #takenAtMs: number; // steady clock
+  #json: string | null = null;
   #cancel: Cancel | null = null;
   #preview: { readonly atMs: number; readonly png: Uint8Array<ArrayBuffer> } | null = null;
-  #waitMs = everyMs; // until the next changes are sent
+  #waitMs = everyMs;
 
   constructor(context: ConsumerContext) {
     this.#context = context;

@@ -1,7 +1,4 @@
-/**
- * A snapshot of a run in parts, as JSON: the whole, or the parts in which two snapshots differ, which are never
- * larger than a snapshot. Parts are text from the beginning, because a view changes in place.
- */
+/** A run's snapshot as JSON parts: all, or those that changed. Parts are text, because a view changes in place. */
 
 import type { RunSnapshot } from "../public/public_run.ts";
 
@@ -37,10 +34,7 @@ export function snapshotJson(parts: SnapshotParts): string {
   return `{"version":${version},"sequence":${sequence},"atMs":${atMs},${bodies.join(",")}}`;
 }
 
-/**
- * `{sequence, atMs, …}` with the parts that changed, a member that left as null; null if nothing changed but the
- * time.
- */
+/** `{sequence, atMs, …}` with the changed parts, a departed member as null. Null: only the time changed. */
 export function changesJson(before: SnapshotParts, after: SnapshotParts): string | null {
   const changed = sections.map((section) => changedParts(before[section], after[section]));
   if (changed.every(({ length }) => length === 0)) return null;

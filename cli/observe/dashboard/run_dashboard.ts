@@ -1,7 +1,4 @@
-/**
- * `iota dashboard`: shows a run's folder, also one whose run is over or still going, or exports it. It only reads the
- * folder, so any number of them may look at the same run.
- */
+/** `iota dashboard`: shows or exports a folder's run, finished or live. It only reads. */
 
 import { openProgress } from "../../terminal/output/progress.ts";
 import { listen } from "../../../net/server.ts";
@@ -23,7 +20,7 @@ import { besidePages, pastPages } from "./past_api.ts";
 import { openRunApi } from "./run_api.ts";
 
 const followMs = 500;
-const bytesPerSecond = 2 ** 27; // of the past, on the reader's own machine
+const bytesPerSecond = 2 ** 27; // the reader's own machine
 
 export async function runDashboard(context: CommandContext): Promise<number> {
   const { options } = context;
@@ -75,7 +72,7 @@ async function readRun(
     () => history.refresh((done, total) => progress.at(done, total)),
   ).finally(() => progress.close());
   const { facts, nodes } = history.newest.view;
-  const isEmpty = facts.run === "" && Object.keys(nodes).length === 0; // none of its lines was a record of a run
+  const isEmpty = facts.run === "" && Object.keys(nodes).length === 0;
   if (span.last === 0 || (span.damaged > 0 && isEmpty)) throw noRecords(folder, span);
   sayGaps(context, span);
 }
@@ -120,7 +117,7 @@ async function serveFolder(context: CommandContext, shown: ShownFolder): Promise
 
 export interface FolderPage {
   readonly url: string;
-  /** On the steady clock; an open page asks every few seconds. */
+  /** Steady clock. */
   viewedAtMs(): number;
   close(): Promise<void>;
 }
@@ -135,7 +132,7 @@ export async function openFolderPage(
       return history.newest.view;
     },
     sequence: () => history.newest.sequence,
-    nowMs: () => history.newest.atMs, // the page shows the run as of its last record
+    nowMs: () => history.newest.atMs,
     ...{ folder, output, timers, identity: null, refused: () => ({ total: 0, byCode: {} }) },
   });
   const past = openPast(history, folder);
@@ -185,10 +182,10 @@ export async function openFolderPage(
   return { url: `${listener.url}/`, viewedAtMs: () => viewedAtMs, close };
 }
 
-/** A monitor, a crawler or a scraper asks for other pages, and views nothing. */
+/** Monitors, crawlers and scrapers ask for other pages. */
 const isAskedByPage = (pathname: string): boolean => pathname === "/events" || pathname.startsWith("/api/");
 
-/** Another name for a page of this machine alone is a stranger's site that wants to read it. */
+/** Any other name is a stranger's site that wants to read this machine's page. */
 const isOnlyHere = (host: string): boolean => ["127.0.0.1", "localhost", "::1", "[::1]"].includes(host);
 
 const notFound = (): Response =>

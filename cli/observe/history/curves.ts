@@ -1,8 +1,8 @@
 /**
- * The curves of a run from its records, one row for each closed step.
+ * A run's curves from its records, one row per closed step.
  *
- * The names of columns stay; CSV is RFC 4180. An evaluation stands in the row of the last step closed before it. A
- * step that was taken back and done again has two rows. Non-finite and unknown numbers are empty.
+ * Column names stay; CSV is RFC 4180. An evaluation is in the row of the last step closed before it. A repeated step
+ * has two rows. Non-finite and unknown numbers are empty.
  */
 
 import { byteKinds } from "../../../core/view/curves.ts";
@@ -20,7 +20,7 @@ export const curveColumns = [
   "tokens",
   "step_ms",
   "miners",
-  "wire_bytes", // over the orchestrator's port, both ways, since the step before
+  "wire_bytes", // over the port, both ways, since the step before
   "merge_bytes",
   "parameter_bytes",
   "message_bytes",
@@ -30,7 +30,7 @@ export type CurveRow = Record<typeof curveColumns[number], number | null>;
 
 export class Curves {
   readonly rows: CurveRow[] = [];
-  #moved: RecordOf<"bytesMoved"> | null = null; // of the next step
+  #moved: RecordOf<"bytesMoved"> | null = null;
 
   take({ record, atMs }: StampedRecord, view: RunView): void {
     if (record.type === "bytesMoved") this.#moved = this.#moved === null ? record : added(this.#moved, record);
@@ -52,7 +52,7 @@ export class Curves {
   }
 }
 
-/** A process that ends records what it has moved since its last step. */
+/** An ending process also records what it has moved since its last step. */
 function added(a: RecordOf<"bytesMoved">, b: RecordOf<"bytesMoved">): RecordOf<"bytesMoved"> {
   const sum = { ...a };
   for (const kind of byteKinds) sum[kind] += b[kind];

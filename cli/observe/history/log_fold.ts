@@ -1,8 +1,6 @@
 /**
- * Folds the lines of a record log one by one, from anywhere, and says what is missing between them.
- *
- * As long as the records are without a gap, a view in the log never replaces the folded one, so that each record can
- * be shown; after a gap or damage, the next view makes up for it.
+ * Folds a record log line by line, from anywhere, and tells what is missing. A logged view replaces the folded one only
+ * after a gap or damage, so that each record can be shown.
  */
 
 import { emptyView, type RunView } from "../../../core/view/view.ts";
@@ -14,7 +12,7 @@ export interface LogPlace {
   readonly view: RunView;
   readonly sequence: number; // of the last record in the view; 0: none
   readonly atMs: number;
-  readonly isDoubtful: boolean; // records before this one were lost, and no view has made up for them yet
+  readonly isDoubtful: boolean; // records were lost, and no later view has come yet
 }
 
 export interface LogFoldEvents {
@@ -40,7 +38,6 @@ export class LogFold implements LogPlace {
     this.#events = events;
   }
 
-  /** Whether another fold can start after the last line. */
   get isWhole(): boolean {
     return this.#whole === null;
   }
@@ -59,7 +56,7 @@ export class LogFold implements LogPlace {
     if (!isNext && sequence > this.sequence) this.#events.onMissing?.(this.sequence + 1, sequence - 1);
     if (!isNext || this.isDoubtful) this.#adopt(sequence - 1);
     this.#whole = null;
-    if (sequence <= this.sequence) return; // already in the view
+    if (sequence <= this.sequence) return;
     if (sequence !== this.sequence + 1) this.isDoubtful = true;
     const isDamaged = foldForeign(this.view, { sequence, atMs, record }) !== null;
     this.sequence = sequence;
@@ -68,7 +65,6 @@ export class LogFold implements LogPlace {
     this.#events.onRecord?.({ sequence, atMs, record }, this.view);
   }
 
-  /** If it is a view that contains at least all records up to `before`. */
   #adopt(before: number): void {
     const whole = this.#whole;
     if (whole?.view === undefined || whole.sequence < before || whole.sequence < this.sequence) return;

@@ -1,4 +1,4 @@
-/** What anyone may read of a run's past, as JSON. Published field names stay. What is public: cli/observe/public. */
+/** A run's past for anyone, as JSON. Published field names stay. */
 
 import { publicPathway, type RunSnapshot, runSnapshot } from "../public/public_run.ts";
 import type { PublicAccount, PublicEarnings, PublicSpan } from "../public/public_past.ts";
@@ -11,9 +11,9 @@ import { parseLine } from "../projection/log_line.ts";
 
 export interface Past {
   span(): Promise<string>;
-  /** A `RunSnapshot`; null if no moment can be shown. */
+  /** A `RunSnapshot`; null: no moment can be shown. */
   at(sequence: number): Promise<string | null>;
-  /** A `PublicPathway`; null if no task of the microbatch is in the log. */
+  /** A `PublicPathway`; null: none of its tasks is in the log. */
   pathway(microbatch: number): Promise<string | null>;
   account(member: string): Promise<string | null>;
   earnings(): Promise<string>;
@@ -70,14 +70,13 @@ class PathwaySearch {
     this.#mark = `"microbatch":${microbatch}`;
   }
 
-  /** Null: a line that is too long to be read. */
   take(text: string | null): void {
     if (text === null) return;
     if (text.includes(this.#mark)) this.#takeTask(text);
     else if (this.#found?.step === null && text.includes('"stepClosed"')) this.#takeStep(text);
   }
 
-  /** Its last way, if the run went back and did it again; null if no task of it is in the log. */
+  /** The last attempt, if the run repeated it. */
   get found(): PathwayView | null {
     return this.#found;
   }

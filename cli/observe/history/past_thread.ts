@@ -1,9 +1,6 @@
 /**
- * A run's past read in a thread of its own, which starts with the first question and ends when none has come for a
- * while.
- *
- * One question is under way at a time. A thread that stops fails the questions that wait for it; the next question
- * starts another.
+ * A thread that reads a run's past, until no question has come for a while. One question at a time; a thread that stops
+ * fails the waiting ones, and the next question starts another.
  */
 
 import type { Cancel, Timers } from "../../../net/timers.ts";
@@ -27,7 +24,7 @@ export class PastThread implements Past {
   readonly #folder: string;
   readonly #timers: Timers;
   #worker: Worker | null = null;
-  #answered: PromiseWithResolvers<string | null>[] = []; // in the order of their questions
+  #answered: PromiseWithResolvers<string | null>[] = [];
   #idle: Cancel | null = null;
 
   constructor(folder: string, timers: Timers) {

@@ -1,4 +1,4 @@
-/** The thread that reads a run's past beside an orchestrator, whose loop must not wait for it. */
+/** The thread that reads a run's past, so that the orchestrator's loop does not wait. */
 
 import { type Past, pastOf } from "./past.ts";
 import type { PastAnswer, PastQuestion } from "./past_thread.ts";
@@ -10,7 +10,7 @@ const scope = self as unknown as {
 
 let past: Past | null = null;
 
-let turn: Promise<void> = Promise.resolve(); // one question after another: whoever asks counts on their order
+let turn: Promise<void> = Promise.resolve(); // in the order that the asker counts on
 
 scope.onmessage = ({ data }) => {
   turn = turn.then(() => answer(data));

@@ -1,9 +1,7 @@
 /**
- * Any moment of a run, from its record log: the view exactly as the fold had it after a record.
- *
- * An index holds views at regular distances, so that a moment costs at most the fold of the records since the last of
- * them. Invariants: the index takes at most `indexBytes`, and becomes coarser instead; calls run one after another;
- * damage costs what was damaged, and `gaps` says what that is.
+ * Any moment of a run from its record log: the view exactly as folded after a record. An index of views saves folds; it
+ * takes at most `indexBytes`, and becomes coarser instead. Calls run one after another. Damage costs only what was
+ * damaged, and `gaps` tells it.
  */
 
 import { emptyView, type RunView } from "../../../core/view/view.ts";
@@ -17,8 +15,7 @@ import { recordFileNames } from "../../files/record_files.ts";
 export interface ViewMoment {
   readonly view: RunView;
   readonly sequence: number;
-  readonly atMs: number; // wall clock
-  /** Records before it were lost. */
+  readonly atMs: number;
   readonly isDoubtful: boolean;
 }
 
@@ -30,7 +27,7 @@ export interface HistoryOptions {
 
 interface IndexEntry {
   readonly file: HistoryFile;
-  readonly end: number; // bytes of the file before the next line
+  readonly end: number; // offset of the next line
   readonly sequence: number;
   readonly atMs: number;
   readonly isDoubtful: boolean;
@@ -43,12 +40,12 @@ export class RunHistory {
   readonly #files: HistoryFiles;
   readonly #options: Required<Pick<HistoryOptions, "indexBytes">> & HistoryOptions;
   #index: IndexEntry[] = [];
-  #everyRecords = 256; // between entries of the index
+  #everyRecords = 256;
   #fold: LogFold;
   #gaps: { from: number; to: number }[] = [];
   #missing = 0;
   #damaged = 0;
-  #cursor: { fold: LogFold; file: HistoryFile; end: number } | null = null; // of the last moment that was asked for
+  #cursor: { fold: LogFold; file: HistoryFile; end: number } | null = null; // at the last moment asked for
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(folder: string, options: HistoryOptions = {}) {
@@ -61,10 +58,7 @@ export class RunHistory {
     return this.#inTurn(() => this.#refresh(onBytes));
   }
 
-  /**
-   * Of a record, the next one if it cannot be shown, or the last one. `show` must copy what it needs: the view
-   * changes afterwards.
-   */
+  /** The moment of a record, else of the next that can be shown, else the last. `show` must copy: the view changes. */
   at<Shown>(sequence: number, show: (moment: ViewMoment) => Shown): Promise<Shown | null> {
     return this.#inTurn(async () => {
       const moment = await this.#seek(sequence);
@@ -72,7 +66,7 @@ export class RunHistory {
     });
   }
 
-  /** Oldest first; null: a line that is too long. */
+  /** Oldest first; null: a line too long. */
   eachLine(onLine: (text: string | null) => void): Promise<void> {
     return this.#inTurn(async () => {
       await this.#refresh();
@@ -80,7 +74,6 @@ export class RunHistory {
     });
   }
 
-  /** Its view changes with the next `refresh`. */
   get newest(): ViewMoment {
     const { view, sequence, atMs, isDoubtful } = this.#fold;
     return { view, sequence, atMs, isDoubtful };
@@ -103,7 +96,7 @@ export class RunHistory {
     if (this.#cursor !== null && !files.includes(this.#cursor.file)) this.#cursor = null;
     const sizes = await Promise.all(files.map(async ({ file }) => (await file.stat()).size));
     const total = sizes.reduce((sum, size) => sum + size, 0);
-    let before = 0; // bytes of the files before
+    let before = 0;
     for (const [i, file] of files.entries()) {
       file.readBytes = await readLines(file.file, file.readBytes, (text, end) => {
         this.#fold.take(text);
@@ -144,13 +137,12 @@ export class RunHistory {
     });
   }
 
-  /** The first record of each file and then one in `everyRecords`. */
   #addToIndex(file: HistoryFile, end: number): void {
     const { view, sequence, atMs, isDoubtful, isWhole } = this.#fold;
     const last = this.#index.at(-1);
     if (!isWhole || sequence === 0) return;
     if (last !== undefined && last.file === file && sequence < last.sequence + this.#everyRecords) return;
-    if (last !== undefined && sequence === last.sequence) return; // in the view with which the file begins
+    if (last !== undefined && sequence === last.sequence) return; // the file begins with its view
     this.#index.push({ file, end, sequence, atMs, isDoubtful, view: JSON.stringify(view) });
     const bytes = this.#index.reduce((sum, entry) => sum + entry.view.length, 0);
     if (bytes <= this.#options.indexBytes || this.#index.length < 4) return;
@@ -165,7 +157,7 @@ export class RunHistory {
     const cursor = this.#cursor;
     const isNear = cursor !== null && cursor.fold.sequence <= sequence && cursor.fold.sequence >= entry.sequence;
     let { fold, file, end } = isNear ? cursor : { ...entry, fold: new LogFold(placeOf(entry)) };
-    this.#cursor = null; // not whole while it moves
+    this.#cursor = null; // invalid while it moves
     while (fold.sequence < sequence) {
       end = await readLines(file.file, end, (text) => {
         fold.take(text);
@@ -184,22 +176,19 @@ export class RunHistory {
 
 const placeOf = ({ view, ...entry }: IndexEntry): LogPlace => ({ ...entry, view: JSON.parse(view) });
 
-/**
- * The files of a run's record log, oldest first, kept open so that their names may change meanwhile. A file is
- * known by its place on the disk, not by its name.
- */
+/** Kept open and known by its place on the disk, because names rotate. */
 interface HistoryFile {
   readonly file: Deno.FsFile;
   readonly key: string;
-  readBytes: number; // as far as its lines are known
+  readBytes: number;
 }
 
-/** `grown`: the known files, perhaps without the oldest. `other`: another log. */
+/** `grown`: perhaps without the oldest files. `other`: another log. */
 type FoundFiles = "grown" | "other";
 
 class HistoryFiles {
   readonly #folder: string;
-  files: HistoryFile[] = []; // oldest first
+  files: HistoryFile[] = [];
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -224,7 +213,7 @@ class HistoryFiles {
     this.files = [];
   }
 
-  /** From the newest name to the oldest: a file renamed meanwhile is met twice, never missed. */
+  /** Newest name first: a file renamed meanwhile is met twice, never missed. */
   async #list(known: readonly HistoryFile[]): Promise<HistoryFile[]> {
     const found: HistoryFile[] = [];
     for (const name of recordFileNames) {

@@ -1,8 +1,6 @@
 /**
- * Where in a run's log each step was closed, so that two runs can be shown at the same step.
- *
- * A run that goes back forgets the steps after. At most `mostPlaces` are kept: of a very long run those of every
- * `stride` steps.
+ * Where in a run's log each step was closed, to compare runs at one step. A rollback forgets the later steps. A long
+ * run keeps every `stride` steps.
  */
 
 import type { StampedRecord } from "../../../core/view/view_record.ts";
@@ -34,7 +32,7 @@ export class StepPlaces {
     this.#places = this.#places.filter(({ step }) => step % this.#stride === 0);
   }
 
-  /** Of the last moment before a later step was closed. */
+  /** The last moment before a later step was closed. */
   sequenceOf(step: number): number {
     const next = this.#places[this.#after(step)];
     return next === undefined ? this.#last : next.sequence - 1;

@@ -1,8 +1,6 @@
 /**
- * Curves as a TensorBoard events file: records of length, checksum, protobuf `Event`, checksum.
- *
- * Owns: the bytes. Written by hand because it is four message fields; the format is that of TensorFlow's record writer with masked
- * CRC-32C. Out of scope: which curves there are (curves.ts). Non-finite and unknown numbers are left out.
+ * Curves as a TensorBoard events file: records of length, checksum, protobuf `Event`, checksum (TensorFlow's record
+ * format, masked CRC-32C). Handwritten, because it is four message fields.
  */
 
 import { curveColumns, type CurveRow } from "./curves.ts";
@@ -22,7 +20,6 @@ export function crc32c(bytes: Uint8Array): number {
 
 const masked = (crc: number): number => (((crc >>> 15) | (crc << 17)) + maskDelta) >>> 0;
 
-/** The whole file. */
 export function tensorboardEvents(rows: readonly CurveRow[]): Uint8Array<ArrayBuffer> {
   const startMs = rows[0]?.at_ms ?? 0;
   const head = event({ atMs: startMs, step: 0, body: field(3, text("brain.Event:2")) });
@@ -56,11 +53,9 @@ function event({ atMs, step, body }: { atMs: number; step: number; body: Uint8Ar
 
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
 
-/** A field of bytes, text or a message. */
 const field = (number: number, bytes: Uint8Array): Uint8Array =>
   joined(Uint8Array.of((number << 3) | 2), varint(bytes.length), bytes);
 
-/** A field of 4 or 8 bytes. */
 function fixed(number: number, size: 4 | 8, write: (view: DataView) => void): Uint8Array {
   return joined(Uint8Array.of((number << 3) | (size === 8 ? 1 : 5)), bytesOf(size, write));
 }

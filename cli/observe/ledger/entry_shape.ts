@@ -1,4 +1,4 @@
-/** Checks the shape of a log's entry. Its meaning is core/ledger's. */
+/** Checks the shape of a log's entry, not its meaning. */
 
 import * as v from "valibot";
 import type { LogEntry } from "../../../core/ledger/entry.ts";

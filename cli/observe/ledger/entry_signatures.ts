@@ -1,14 +1,11 @@
-/**
- * What members signed of an entry, and whether their signatures are theirs. Entries of earlier versions have no
- * signatures: they are the orchestrator's word.
- */
+/** What members signed of an entry, and whether the signatures are genuine. Earlier versions' entries have none. */
 
 import type { CommittedEntry, EvaluatedEntry, LogEntry, TriedEntry, VerdictEntry } from "../../../core/ledger/entry.ts";
 import type { SignedStatement } from "../../../core/statements/statement.ts";
 
 export interface SignedParts {
   readonly signed: readonly SignedStatement[];
-  readonly unsigned: number; // findings that nobody has signed
+  readonly unsigned: number; // findings without a signature
 }
 
 const nothing: SignedParts = { signed: [], unsigned: 0 };
@@ -47,7 +44,7 @@ function verdictStatement(entry: VerdictEntry): SignedStatement | null {
   return { signer, signature, statement: { type: "task", round, miner, task, work, parameters, ...found } };
 }
 
-/** Whether the work is in it is checked by core/ledger. */
+/** core/ledger checks that the work is in it. */
 function receiptStatements({ round, miner: signer, proof }: VerdictEntry): SignedStatement[] {
   if (proof === undefined) return [];
   const { step, previous, root, tasks, squareSum, signature } = proof;
@@ -80,7 +77,7 @@ function triedParts({ round, stage, parameters, ends, losses }: TriedEntry): Sig
   return { signed, unsigned: 0 };
 }
 
-/** A sentence that says whose signature is wrong, or null. */
+/** Whose signature is wrong; null: none. */
 export function signatureProblem(
   { signed }: SignedParts,
   isGenuine: (signed: SignedStatement) => boolean,

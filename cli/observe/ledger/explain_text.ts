@@ -1,4 +1,4 @@
-/** A node's history in sentences: what was checked, what it earned in each round and why, what would raise it. */
+/** A node's history in sentences: what was checked, what it earned and why, what would raise it. */
 
 import { plural } from "../../terminal/text/format.ts";
 import {
@@ -14,7 +14,6 @@ type Verdicts = Extract<MinerHistory["events"][number], { type: "verdict" }>[];
 const verdictsOn = ({ node, events }: MinerHistory): Verdicts =>
   events.flatMap((event) => event.type === "verdict" && event.miner === node ? [event] : []);
 
-/** `hasRounds`: with a line for each round, of which a long run has thousands. */
 export function historyText(history: MinerHistory, { hasRounds }: { readonly hasRounds: boolean }): string[] {
   const { node, seen } = history;
   if (seen.get(node) === "validator") return validatorText(history);
@@ -137,7 +136,7 @@ function gradientsText(gradients: Verdicts): string {
     ).join("");
 }
 
-/** What it earned in the round's steps, less the reductions for missed deadlines and for payload quality. */
+/** Less the reductions for missed deadlines and payload quality. */
 export const dueOf = ({ earned, isHalved, quality }: RoundEarnings): number =>
   (isHalved ? earned / 2 : earned) * quality;
 
@@ -151,7 +150,6 @@ function roundText(earnings: RoundEarnings): string {
   return `${[work, ...reasonsOfRound(earnings)].join(", ")}${after}.`;
 }
 
-/** Why a round was not credited in full. */
 export function reasonsOfRound(earnings: RoundEarnings): string[] {
   const { round, earned, credited, isDue, isForfeited, isHalved, isExpelled, quality, unpaidSteps } = earnings;
   return [
@@ -197,7 +195,7 @@ const endText = ({ end }: MinerHistory): string[] =>
     ? []
     : [`At the run's end, with all rounds vested: score ${amount(end.score)}, ${percent(end.shareOfScores)} of all.`];
 
-/** What reduces its pay, each with its remedy; the most expensive comes first. */
+/** What reduces its pay, with remedies, the most expensive first. */
 export function adviceFor(history: MinerHistory): string[] {
   if (history.isExpelled) {
     return ["Nothing in this run: it was banned for results that were proven false, and later work is not paid."];

@@ -1,12 +1,9 @@
 /**
- * Writes a run's signed log while the run goes on, and continues it after a restart or a kill.
+ * Writes a run's signed log, and continues it after a restart or a kill.
  *
- * Lines are written after `groupMs`, signed when a round is reported, a process ends or a file is full (a signature
- * takes a millisecond), and rotated. The entries of `scores` are computed here, by the code that verifies them. Not
- * synced: what the journal replays fills the gap that a power cut leaves.
- *
- * The next signature covers the lines of a killed process, since hashes are chained. Lines that a full disk refuses
- * are counted; a line that carries the log's state follows them.
+ * Lines are signed when a round is reported, a process ends or a file is full. Not synced: the journal's replay fills
+ * the gap after a power cut. Hashes are chained, so the next signature covers a killed process's lines. Lines that a
+ * full disk refuses are counted, and a line with the log's state follows.
  */
 
 import { plural } from "../../terminal/text/format.ts";
@@ -33,7 +30,7 @@ import { LedgerReader } from "./ledger_reader.ts";
 import { gapBefore, missingEntries } from "./missing_entries.ts";
 
 export interface LedgerLogOptions {
-  readonly folder: string; // of the run
+  readonly folder: string;
   readonly run: string;
   readonly signer: Signer;
   readonly verify: Verify;
@@ -45,7 +42,7 @@ export interface LedgerLogOptions {
 
 const groupMs = 100;
 const defaultFileBytes = 2 ** 24;
-const recentEntries = 8; // enough to find a place among replayed ones
+const recentEntries = 8; // to find the place in a replay
 
 /** Cuts off a torn last line. Another run's log is put aside. */
 export async function openLedgerLog(options: LedgerLogOptions): Promise<LedgerLog> {
@@ -72,8 +69,8 @@ interface MissingLines {
 
 interface EarlierLog {
   readonly reader: LedgerReader;
-  readonly recent: readonly string[]; // the last entries
-  readonly missing: MissingLines | null; // as the head proves
+  readonly recent: readonly string[];
+  readonly missing: MissingLines | null;
 }
 
 async function readEarlier(options: LedgerLogOptions): Promise<EarlierLog> {
@@ -88,7 +85,7 @@ async function readEarlier(options: LedgerLogOptions): Promise<EarlierLog> {
     },
   });
   const file = await readWholeLines(path);
-  const hasLines = (file?.lines.length ?? 0) > 0; // else its first ones could not be written when the one before was full
+  const hasLines = (file?.lines.length ?? 0) > 0; // a full disk may have refused all lines after a rotation
   const read = hasLines ? file : await readWholeLines(`${path}.1`);
   for (const line of read?.lines ?? []) reader.take(line);
   reader.end();
@@ -113,7 +110,6 @@ async function lastEntries(path: string): Promise<string[]> {
   return entries.slice(-recentEntries).map((entry) => JSON.stringify(entry));
 }
 
-/** Entries that no event of the machine makes. */
 const isOwn = ({ type }: LogEntry): boolean =>
   type === "begun" || type === "carried" || type === "ended" || type === "scores";
 
@@ -121,13 +117,13 @@ export class LedgerLog {
   readonly #options: LedgerLogOptions;
   readonly #file: RotatingLog;
   readonly #reader: LedgerReader;
-  readonly #recent: readonly string[]; // the last entries of earlier processes
+  readonly #recent: readonly string[]; // of earlier processes
   #missing: MissingLines | null;
   #replayed: MachineEntry[] = [];
   #head: ChainHead;
   #waiting: LogEntry[] = [];
-  #lost: number; // lines that are missing before the next one
-  #hasState: boolean; // the file has a line that later ones can follow
+  #lost: number; // lines missing before the next one
+  #hasState: boolean; // later lines can follow one in the file
   #cancel: Cancel | null = null;
 
   constructor(options: LedgerLogOptions, { reader, recent, missing }: EarlierLog) {
@@ -149,7 +145,7 @@ export class LedgerLog {
     });
   }
 
-  /** Of a run that goes on without its journal. */
+  /** For a run that goes on without its journal. */
   get past(): PastRounds {
     return pastRounds(this.#reader.ledger);
   }
@@ -159,7 +155,6 @@ export class LedgerLog {
     return this.#reader.lines === 0 ? null : this.#reader.ledger.nextStep;
   }
 
-  /** An entry that the journal makes again; the log may have it. */
   replay(entry: MachineEntry): void {
     this.#replayed.push(entry);
   }
@@ -168,7 +163,7 @@ export class LedgerLog {
     const { run, signer: { address: hub } } = this.#options;
     const { entries, isJoined } = missingEntries(this.#replayed, this.#recent);
     this.#replayed = [];
-    if (isJournaled && isJoined) this.#missing = null; // it gives the entries again
+    if (isJournaled && isJoined) this.#missing = null; // the replay gives the entries
     const { ledger, run: known } = this.#reader;
     const gap = isJournaled ? gapBefore(ledger, { entries, end: { step, round } }) : null;
     if (gap !== null) this.#missing ??= { head: this.#head, lines: 1 };
@@ -188,7 +183,7 @@ export class LedgerLog {
     this.#add({ type: "ended", finished, reason });
   }
 
-  /** Signs what is not signed yet, unless another process writes the log now. */
+  /** `writes` false: another process writes the log now. */
   close({ writes = true } = {}): void {
     if (writes) this.#flush({ signs: true });
     this.#cancel?.();
@@ -214,7 +209,7 @@ export class LedgerLog {
     this.#write(group);
   }
 
-  /** So that whoever verifies the log is told of them. */
+  /** Tells verifiers of the missing lines. */
   #after({ head, lines }: MissingLines): LineGroup {
     this.#missing = null;
     this.#lost = lines;
@@ -234,10 +229,9 @@ export class LedgerLog {
     group.put({ previous: group.head.hash, entry: { type: "carried", run, hub, lost: this.#lost, state } });
   }
 
-  /** A report is followed by the scores that it gives, and signed. */
   #put(group: LineGroup, entry: LogEntry): void {
     const { ledger } = this.#reader;
-    takeEntry(ledger, entry); // a rule that it breaks is found by whoever verifies the log
+    takeEntry(ledger, entry); // verifiers find broken rules
     group.put({ entry });
     if (entry.type !== "round") return;
     const scores = scoresEntry(ledger);
@@ -270,11 +264,10 @@ export class LedgerLog {
   }
 }
 
-/** Lines that are written together. */
 class LineGroup {
   readonly lines: string[] = [];
   head: ChainHead;
-  signed: SignedHead | null = null; // the newest
+  signed: SignedHead | null = null;
   readonly #options: Pick<LedgerLogOptions, "run" | "signer">;
 
   constructor(options: Pick<LedgerLogOptions, "run" | "signer">, head: ChainHead) {

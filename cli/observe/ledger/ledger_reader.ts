@@ -1,7 +1,6 @@
 /**
- * Reads a signed log line by line and finds the first that does not follow: a number or hash that does not continue
- * the chain, a signature that is not its orchestrator's, or an entry that the entries before it contradict
- * (core/ledger). Lines after a wrong one are not read.
+ * Reads a signed log up to the first line that does not follow: a number or hash off the chain, a signature that is not
+ * the orchestrator's, or an entry that contradicts earlier ones (core/ledger).
  */
 
 import type { LogEntry } from "../../../core/ledger/entry.ts";
@@ -40,23 +39,21 @@ export class LedgerReader {
   hub: NodeId | null = null;
   lines = 0;
   firstLine = 1; // older ones are gone
-  lostLines = 0; // that a full disk did not take
-  scores = 0; // computed again
-  signatures = 0; // of members, checked
-  unsigned = 0; // findings without one
-  signedLine = 0; // up to here the orchestrator's signature covers all lines
+  lostLines = 0; // to full disks
+  scores = 0; // recomputed
+  signatures = 0;
+  unsigned = 0;
+  signedLine = 0; // signed up to here
   wrong: WrongLine | null = null;
   readonly #verify: Verify;
   readonly #checksMembers: boolean;
   readonly #onEntry: (entry: LogEntry, line: number) => void;
-  readonly #hashes = new Map<number, string>(); // of each line
-  #lostBefore: number | null = null; // lines that are missing before the next one, as the line before it says
-  #scoresLine = 0; // newest line with scores: its writer signs it at once
-  #isTorn = false; // the last line is not one
+  readonly #hashes = new Map<number, string>();
+  #lostBefore: number | null = null; // lines missing before the next one
+  #scoresLine = 0; // newest line with scores
+  #isTorn = false;
 
-  /**
-   * `checksMembers`: also signatures of members, a millisecond each; the process that wrote the log has checked them.
-   */
+  /** `checksMembers`: a millisecond each; the log's writer has checked them. */
   constructor({ verify, checksMembers = true, onEntry = () => {} }: LedgerReaderOptions) {
     this.#verify = verify;
     this.#checksMembers = checksMembers;
@@ -71,7 +68,7 @@ export class LedgerReader {
     if (lost !== null) {
       this.#isTorn = false;
       if (lost <= (this.#lostBefore ?? 0)) return this.#refuse("lines that are lost must be counted");
-      this.lostLines += lost - (this.#lostBefore ?? 0); // a disk that is full again counts on
+      this.lostLines += lost - (this.#lostBefore ?? 0); // a disk that fills again goes on counting
       this.#lostBefore = lost;
       return;
     }
@@ -87,7 +84,7 @@ export class LedgerReader {
     this.lines += 1;
   }
 
-  /** Kept beside the log: lines that it covers must be there. */
+  /** Lines that the head beside the log covers must be there. */
   takeHead(head: SignedHead): void {
     if (this.wrong !== null) return;
     if (this.run === null) return this.#refuse(`it is missing: the head beside the log signs ${head.line} lines`);
@@ -102,7 +99,6 @@ export class LedgerReader {
     }
   }
 
-  /** Whether this orchestrator has signed lines in this run that are missing at the end. */
   provesMore(head: SignedHead, own: { run: string; hub: NodeId }): boolean {
     return head.line > this.head.line && head.run === own.run && this.#isSigned(head, head, own);
   }
@@ -111,16 +107,13 @@ export class LedgerReader {
     this.#settleTorn();
   }
 
-  /**
-   * No orchestrator leaves out the signature after scores: both are one write. Only a power cut in between leaves
-   * such a log, and an orchestrator that continues it signs them then.
-   */
+  /** Scores and their signature are one write, which only a power cut separates. */
   requireSigned(): void {
     if (this.wrong !== null || this.#scoresLine <= this.signedLine) return;
     this.wrong = { line: this.#scoresLine, why: "no signature of the orchestrator follows it" };
   }
 
-  /** A full disk may take a part of a line; then the number of lost ones follows. */
+  /** A full disk may cut a line; the number of lost lines follows. */
   #settleTorn(): void {
     if (this.#isTorn && this.wrong === null) this.#refuse("it is not a line of a log");
     this.#isTorn = false;
@@ -137,7 +130,7 @@ export class LedgerReader {
     if (lost !== null) {
       if (carried === null) return "a line that carries the log's state must follow lost lines";
       if (carried.lost !== lost) return `it must say that ${lost} lines are lost: it says ${carried.lost}`;
-      const missing = line - this.head.line - 1; // some of those that count as lost may be there
+      const missing = line - this.head.line - 1; // lines counted as lost may be there
       if (this.lines > 0 && (missing < 0 || missing > lost)) {
         return `its number must be at most ${this.head.line + lost + 1}, after lost lines, but is ${line}`;
       }
@@ -185,7 +178,7 @@ export class LedgerReader {
     return signatureProblem(parts, (signed) => isGenuine(signed, { run, verify: this.#verify }));
   }
 
-  /** The first line states both, and they never change. */
+  /** Both are in the first line and never change. */
   #originProblem(entry: LogEntry): string | null {
     if (entry.type !== "begun" && entry.type !== "carried") {
       return this.run === null ? "a log must begin with its run and orchestrator" : null;

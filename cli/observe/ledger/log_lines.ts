@@ -1,10 +1,7 @@
-/**
- * Reads whole lines of a growing file from a place in it. A last line without its end stays for the next reading. A
- * line longer than `longestLine` is skipped and given as null.
- */
+/** Reads whole lines of a growing file. An unfinished last line waits for the next reading. */
 
 const chunkBytes = 2 ** 18;
-const longestLine = 2 ** 25; // a view of the largest swarm has about a third of it
+const longestLine = 2 ** 25; // three times the largest swarm's view
 const lineEnd = 10;
 
 /** `text` null: too long. `end`: where the next line begins. False stops. */
@@ -13,7 +10,7 @@ export type OnLine = (text: string | null, end: number) => boolean | void;
 export async function readLines(file: Deno.FsFile, from: number, onLine: OnLine): Promise<number> {
   await file.seek(from, Deno.SeekMode.Start);
   const chunk = new Uint8Array(chunkBytes);
-  let parts: Uint8Array[] = []; // of a line whose end was not read yet
+  let parts: Uint8Array[] = [];
   let partBytes = 0;
   let end = from;
   while (true) {

@@ -1,9 +1,6 @@
 /**
- * What the signed log of a run says of one member, as anyone may read it at the port.
- *
- * Published field names stay. Left out are reasons and details that can hold something about a node's own machine. It
- * rests on the newest files of the log, at most `mostFiles`, and says from which round on. A line that is damaged or
- * of another version costs only itself.
+ * What a run's signed log says of one member, for anyone. Published field names stay. Details that may tell about a
+ * node's machine are left out. A damaged line, or one of another version, costs only itself.
  */
 
 import { type NodeId, nodeId } from "../../../core/ids.ts";
@@ -24,24 +21,24 @@ import { ledgerPath } from "../../files/ledger_files.ts";
 export interface AccountRound {
   readonly round: number;
   readonly stage: number | null;
-  readonly tasks: number; // accepted
+  readonly tasks: number;
   readonly earned: number; // units of a mean stage's forward
-  readonly credited: number; // of these, in the round's report
-  readonly reasons: readonly string[]; // why not all of it
+  readonly credited: number;
+  readonly reasons: readonly string[];
   readonly score: number | null; // by reports and bans
   readonly shareOfScores: number | null;
-  readonly withheldBy: readonly string[]; // validators whose own scores of it are lower
+  readonly withheldBy: readonly string[]; // validators that score it lower
 }
 
 export interface MemberAccount {
   readonly node: string;
-  readonly role: "miner" | "validator" | null; // null: the log's newest files do not say
-  readonly sinceRound: number | null; // the first round that this covers; null: none has ended
+  readonly role: "miner" | "validator" | null; // null: unknown
+  readonly sinceRound: number | null; // null: none has ended
   readonly isExpelled: boolean;
   readonly checked: readonly string[];
   readonly rounds: readonly AccountRound[]; // newest first
-  readonly effects: readonly string[]; // on the loss
-  /** The same as numbers, by stage: nats per token above its stage-mates; `standardError` null: too few samples. */
+  readonly effects: readonly string[];
+  /** Nats per token above its stage-mates; `standardError` null: too few samples. */
   readonly clasp: readonly {
     readonly stage: number;
     readonly samples: number;
@@ -49,7 +46,7 @@ export interface MemberAccount {
     readonly standardError: number | null;
   }[];
   readonly advice: readonly string[];
-  /** A validator's newest scores: the common ones, with its own where they differ; the highest ones. */
+  /** A validator's newest: common scores and its own where they differ, the highest. */
   readonly scores: {
     readonly round: number;
     readonly own: number; // how many differ
@@ -62,7 +59,6 @@ const mostRounds = 12;
 const mostScores = 32;
 const mostSentences = 16;
 
-/** Null: the log does not name the node. */
 export async function memberAccount(folder: string, member: string): Promise<MemberAccount | null> {
   const node = nodeId(member);
   const history = openHistory(node);

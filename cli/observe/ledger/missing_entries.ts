@@ -1,6 +1,6 @@
 /**
- * Which entries of a replayed journal a log lacks: those after its last ones, `recent`, as text. If the last of them
- * is not among the replayed ones, all of these are missing, and perhaps others before them.
+ * Which replayed journal entries a log lacks: those after its last ones (`recent`, as text). If its very last one was
+ * not replayed, all are missing, and perhaps others before them.
  */
 
 import type { MachineEntry } from "../../../core/ledger/entry.ts";
@@ -29,8 +29,7 @@ interface Place {
 }
 
 /**
- * The place that the missing entries begin at, if these, and then `end`, cannot follow what the log says: a step or a report is
- * neither here nor there. Null: they follow.
+ * Where the missing entries begin, if a step or report is lost between the log and them, or `end`. Null: they follow.
  */
 export function gapBefore(
   { nextStep, open }: Pick<Ledger, "nextStep" | "open">,

@@ -1,7 +1,4 @@
-/**
- * What each miner of a run has earned and what is still in escrow, from the reports in the newest files of its signed
- * log.
- */
+/** What each miner has earned and has in escrow, from the log's newest files. */
 
 import type { NodeId } from "../../../core/ids.ts";
 import type { LogEntry } from "../../../core/ledger/entry.ts";
@@ -9,13 +6,13 @@ import { roundsUntilDue } from "../../../core/score/work_score.ts";
 import { eachEntry } from "./member_account.ts";
 
 export interface RunEarnings {
-  readonly sinceRound: number; // the first report that this covers
-  readonly round: number; // the newest one with pay
+  readonly sinceRound: number;
+  readonly round: number; // newest with pay
   readonly miners: readonly {
     readonly node: string;
-    readonly earned: number; // in units of a mean stage's forward
-    readonly inEscrow: number; // credited, not vested yet
-  }[]; // those with most units first
+    readonly earned: number; // units of a mean stage's forward
+    readonly inEscrow: number; // not vested yet
+  }[]; // most units first
 }
 
 type RoundEntry = Extract<LogEntry, { type: "round" }>;
@@ -35,7 +32,7 @@ export function earningsOf(reports: readonly RoundEntry[]): RunEarnings | null {
   if (first === undefined || newest === undefined) return null;
   const sums = new Map<NodeId, { earned: number; inEscrow: number }>();
   const dueRound = newest.isLast === true ? Infinity : newest.round - roundsUntilDue;
-  const lostFrom = new Map<NodeId, number>(); // rounds from this one on were forfeited before they vested
+  const lostFrom = new Map<NodeId, number>(); // forfeited from here on
   for (const report of reports.toReversed()) {
     for (const { miner, fromRound } of report.forfeits ?? []) lostFrom.set(miner, fromRound);
     report.miners.forEach((miner, i) => {
@@ -50,6 +47,6 @@ export function earningsOf(reports: readonly RoundEntry[]): RunEarnings | null {
   const miners = [...sums].map(([node, sum]) => ({ node: String(node), ...sum }));
   const total = ({ earned, inEscrow }: { earned: number; inEscrow: number }) => earned + inEscrow;
   miners.sort((a, b) => total(b) - total(a) || (a.node < b.node ? -1 : 1));
-  const round = reports.findLast((report) => report.miners.length > 0)?.round ?? newest.round; // the very last one may only end the pay
+  const round = reports.findLast((report) => report.miners.length > 0)?.round ?? newest.round;
   return { sinceRound: first.round, round, miners: miners.slice(0, mostMiners) };
 }

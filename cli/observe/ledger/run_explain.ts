@@ -74,7 +74,7 @@ async function read(path: string, history: MinerHistory, until = Infinity): Prom
 
 const mostShown = 8;
 
-/** A whole address, the beginning of one that no other node shares, or a name. */
+/** An address, a unique beginning of one, or a name. */
 function nodeNamed(
   asked: string,
   { seen, names, run }: { seen: readonly NodeId[]; names: ReadonlyMap<NodeId, string>; run: string },
@@ -93,7 +93,6 @@ function nodeNamed(
   );
 }
 
-/** By address; empty for a run whose nodes are strangers. */
 async function namesOf(folder: string): Promise<Map<NodeId, string>> {
   const names = new Map<NodeId, string>();
   for (const name of await foldersIn(`${folder}/wallets`)) {
@@ -128,11 +127,11 @@ const isUnreadable = (error: unknown): boolean =>
   error instanceof Deno.errors.NotFound || error instanceof Deno.errors.PermissionDenied ||
   error instanceof Deno.errors.NotADirectory;
 
-/** In units of a mean stage's forward. */
+/** Units of a mean stage's forward. */
 interface Earned {
   readonly earned: number; // counted in scores, or paid when they were
-  readonly inEscrow: number; // credited, not vested yet
-  readonly lost: number; // credited once, then forfeited before it vested, or by a ban
+  readonly inEscrow: number;
+  readonly lost: number; // forfeited before it vested, or by a ban
 }
 
 export function earnedBy({ rounds }: MinerHistory): Earned {
@@ -157,7 +156,6 @@ export function answerText(history: MinerHistory): string[] {
 
 const units = (count: number): string => `${decimal(count)} ${count === 1 ? "unit" : "units"}`;
 
-/** Of all scores, when the log says how large they are. */
 function shareText({ rounds, end }: MinerHistory): string {
   const share = end?.shareOfScores ?? rounds.findLast(({ shareOfScores }) => shareOfScores !== null)?.shareOfScores;
   if (share === undefined || share === null) return "";

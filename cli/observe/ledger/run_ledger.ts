@@ -1,4 +1,4 @@
-/** The signed log of an orchestrator's run: which effects and records enter it. */
+/** Which effects and records enter a run's signed log. */
 
 import type { OrchestratorEffect } from "../../../core/orchestrator/event.ts";
 import { entryOf } from "../../../core/orchestrator/run_log.ts";

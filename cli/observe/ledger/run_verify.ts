@@ -58,6 +58,6 @@ export function missingLog(path: string): UserError {
   });
 }
 
-/** A process was killed before its first entry: it proves nothing. */
+/** Killed before its first entry: it proves nothing. */
 export const isEmpty = ({ lines, wrong, lostLines }: VerifiedLedger): boolean =>
   lines === 0 && wrong === null && lostLines === 0;

@@ -1,4 +1,4 @@
-/** Verifies a run's signed log from its files, offline: what was checked, and the first line that does not follow. */
+/** Verifies a run's signed log offline. */
 
 import type { LogEntry, RoundEntry } from "../../../core/ledger/entry.ts";
 import type { NodeId } from "../../../core/ids.ts";
@@ -8,42 +8,41 @@ import { LedgerReader, type WrongLine } from "./ledger_reader.ts";
 
 export interface VerifiedLedger {
   readonly run: string | null;
-  readonly hub: NodeId | null; // whose signatures they are
+  readonly hub: NodeId | null;
   readonly firstLine: number;
-  readonly lines: number; // that follow
-  readonly scores: number; // computed again and equal
-  readonly steps: number; // different ones
-  readonly repeatedSteps: number; // trained once more, after the run had gone back
+  readonly lines: number;
+  readonly scores: number;
+  readonly steps: number;
+  readonly repeatedSteps: number; // after a rollback
   readonly rounds: number;
   readonly verdicts: number;
-  readonly commitments: number; // of miners, one a round
-  readonly proofs: number; // failed verdicts with what their miner signed of the work
-  readonly unprovenVerdicts: number; // failed ones without: that it was the miner's work is the orchestrator's word
-  readonly draws: number; // rounds whose key was revealed as it had been committed to
-  readonly signatures: number; // of members, each checked
-  readonly unsigned: number; // verdicts and losses without one: the orchestrator's word
-  readonly signedLine: number; // up to here signed; later lines belong to an open round or a killed process
-  readonly unprovenRounds: number; // their steps are not all in the log
+  readonly commitments: number;
+  readonly proofs: number; // failed verdicts with the miner's signature of the work
+  readonly unprovenVerdicts: number; // failed verdicts without: the orchestrator's word
+  readonly draws: number; // rounds whose revealed key matches its commitment
+  readonly signatures: number;
+  readonly unsigned: number; // verdicts and losses without one
+  readonly signedLine: number; // later lines: an open round or a killed process
+  readonly unprovenRounds: number; // some steps are not in the log
   readonly lostLines: number;
-  readonly isEnded: boolean; // the newest entry says so, with the orchestrator's signature after it
+  readonly isEnded: boolean; // and signed
   readonly tornBytes: number;
-  readonly foreignHead: string | null; // the run that the head beside the log is of; null: this one, or there is none
+  readonly foreignHead: string | null; // run of the head beside the log; null: this one, or no head
   readonly wrong: WrongLine | null;
 }
 
-/** Whether the orchestrator's signature covers all lines, but for one that says so itself. */
+/** Whether the signature covers all lines but its own. */
 export const hubSigns = ({ firstLine, lines, signedLine }: VerifiedLedger): boolean =>
   signedLine >= firstLine + lines - 2;
 
-/** A report of no round, when the last audits are over. */
+/** The last audits are over. */
 const endsPay = ({ isLast, miners }: RoundEntry): boolean => isLast === true && miners.length === 0;
 
-/** Null: there is no log. */
 export async function verifyLedger(
   path: string,
   { verify, onEntry = () => {} }: { verify: Verify; onEntry?: (entry: LogEntry, line: number) => void },
 ): Promise<VerifiedLedger | null> {
-  const head = await readHead(headPath(path)); // before the lines: a run that goes on writes it after them
+  const head = await readHead(headPath(path)); // before the lines: a live run writes it after them
   const files = await readLedgerFiles(path);
   if (files.length === 0) return null;
   const counts = { steps: 0, repeatedSteps: 0, rounds: 0, verdicts: 0, commitments: 0, proofs: 0, unprovenVerdicts: 0 };

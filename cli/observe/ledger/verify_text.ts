@@ -1,9 +1,9 @@
-/** What was checked of a run's log, and what a reader should know about the rest of it, in sentences. */
+/** What was checked of a run's log, and its caveats, in sentences. */
 
 import { plural } from "../../terminal/text/format.ts";
 import { hubSigns, type VerifiedLedger } from "./verify_ledger.ts";
 
-/** The verdict first. `isOtherHub`: the log is not the one that was asked for, whatever it holds. */
+/** `isOtherHub`: not the log that was asked for. */
 export function textOf(found: VerifiedLedger, { isOtherHub = false } = {}): string[] {
   const { run, hub, lines, scores, steps, repeatedSteps, rounds, verdicts, wrong } = found;
   const { draws, commitments, proofs, unprovenVerdicts, signatures, unsigned } = found;
@@ -38,7 +38,6 @@ function verdictOf(found: VerifiedLedger): string {
 
 const wrongText = ({ line, why }: NonNullable<VerifiedLedger["wrong"]>) => `the first wrong line is ${line}: ${why}`;
 
-/** What a log that follows may still lack. */
 export function caveatsOf(found: VerifiedLedger): string[] {
   const { firstLine, lines, signedLine, wrong, unprovenRounds, lostLines, tornBytes, isEnded, foreignHead } = found;
   return [

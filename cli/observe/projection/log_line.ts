@@ -1,7 +1,6 @@
 /**
- * One line of a record log: a record, or the whole view where a file begins or lines are missing.
- *
- * Owns: telling the two apart, and folding what another version or a damaged disk may have written. Out of scope: files.
+ * One line of a record log: a record, or the whole view where a file begins or lines are missing. Other versions' and
+ * damaged lines are folded too.
  */
 
 import { emptyCurves, noBytes } from "../../../core/view/curves.ts";
@@ -12,7 +11,6 @@ import { recordProblem } from "./record_shape.ts";
 import type { RunView } from "../../../core/view/view.ts";
 import type { StampedRecord } from "../../../core/view/view_record.ts";
 
-/** Of a view that was written before they existed. */
 const newFields: (view: RunView) => Pick<
   RunView,
   | "unserved"
@@ -38,7 +36,7 @@ const newFields: (view: RunView) => Pick<
   bytes: noBytes(),
 });
 
-/** A view from a log, with what later versions added. Whether it is one is for `viewProblem` to say. */
+/** Adds later versions' fields; `viewProblem` checks the shape. */
 export function wholeView(view: RunView): RunView {
   for (const node of Object.values(view.nodes ?? {})) {
     if (!isObject(node)) continue;
@@ -53,7 +51,6 @@ export function wholeView(view: RunView): RunView {
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-/** The problem, if another version wrote the record or the disk has damaged it. */
 export function foldForeign(view: RunView, entry: StampedRecord): string | null {
   const problem = recordProblem(entry.record);
   if (problem !== null) return `record ${entry.sequence} cannot be read: ${problem}`;
@@ -72,13 +69,12 @@ export interface LogLine {
   readonly view?: RunView;
 }
 
-/** Null if it is not a line of a record log. */
 export function parseLine(line: string): LogLine | null {
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
-    return null; // torn: a full disk took only a part of it
+    return null; // torn by a full disk
   }
   if (typeof value !== "object" || value === null) return null;
   const { sequence, atMs } = value as Record<string, unknown>;

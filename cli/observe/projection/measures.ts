@@ -1,4 +1,4 @@
-/** What an orchestrator measures of its run beside the machine: bytes over its port, tokens trained, when the first step closed. */
+/** What an orchestrator measures of its run beside the machine. */
 
 import type { RunConfig } from "../../../core/config/config.ts";
 import { TrainedTokens } from "../../../core/view/trained_tokens.ts";

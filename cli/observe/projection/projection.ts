@@ -1,6 +1,5 @@
 /**
- * The view of a run in one process: every record is stamped, folded, logged and passed to all consumers, in this
- * order. With a record log the view starts from its end, so a run's history outlives its processes.
+ * The view of a run in one process: each record is stamped, folded, logged and passed to the consumers, in this order.
  */
 
 import { fold } from "../../../core/view/fold.ts";
@@ -17,14 +16,14 @@ import type { OpenRecordLog } from "./record_log.ts";
 export interface ProjectionOptions {
   readonly output: Output;
   readonly opened: Omit<RecordOf<"opened">, "type">;
-  readonly nowMs: () => number; // wall clock
+  readonly nowMs: () => number;
   readonly timers?: Timers;
   /** @default nothing is kept on disk */
   readonly records?: OpenRecordLog;
   readonly refused?: () => RefusalCounts;
   readonly identity?: HubIdentity;
   readonly keys?: readonly KeyAction[];
-  readonly consumers: readonly OpenConsumer[]; // in the order in which they receive a record
+  readonly consumers: readonly OpenConsumer[];
 }
 
 const noRefusals: RefusalCounts = { total: 0, byCode: {} };
@@ -55,7 +54,6 @@ export class Projection {
     for (const consumer of this.#consumers) consumer.onRecord?.(entry);
   }
 
-  /** Without passing it to the consumers. */
   keep(record: ViewRecord): StampedRecord {
     this.#sequence += 1;
     const entry: StampedRecord = { sequence: this.#sequence, atMs: this.#options.nowMs(), record };

@@ -1,11 +1,10 @@
 /**
- * The records of a run on disk, for people and tools and as the source of its view: `records.jsonl`, one JSON line a
- * record, `{"sequence", "atMs", "record"}`.
+ * The records of a run on disk, the source of its view: `records.jsonl`, one JSON line a record, `{"sequence", "atMs",
+ * "record"}`.
  *
- * Written in groups, after `groupMs` or `groupBytes`, not synced: what must survive a power cut is in the journal. A
- * full file becomes `records.jsonl.1`. Every file but the first begins with a line `{"sequence", "atMs", "view"}`, so
- * it can be folded by itself; the view already contains the records that follow it with a sequence up to its own.
- * Records that a full disk refuses are dropped, counted and reported; another such line follows them.
+ * Not synced: what must survive a power cut is in the journal. A full file becomes `records.jsonl.1`. Every file but
+ * the first begins with a line `{"sequence", "atMs", "view"}`, so that it can be folded by itself. Records that a full
+ * disk refuses are dropped and counted; another such line follows.
  */
 
 import { present } from "../../../core/assert.ts";
@@ -19,7 +18,7 @@ import { foldForeign, parseLine, wholeView } from "./log_line.ts";
 import { viewProblem } from "./view_shape.ts";
 
 export interface RecordLogOptions {
-  readonly folder: string; // of the run
+  readonly folder: string;
   readonly timers: Timers;
   readonly warn: (text: string) => void;
   readonly fileBytes?: number;
@@ -28,16 +27,16 @@ export interface RecordLogOptions {
 
 export interface OpenRecordLog {
   readonly log: RecordLog;
-  readonly folder: string; // of the run
+  readonly folder: string;
   readonly view: RunView;
-  readonly sequence: number; // of the last record
+  readonly sequence: number;
 }
 
 const groupMs = 100;
-const groupBytes = 2 ** 16; // characters, about
+const groupBytes = 2 ** 16; // about
 const defaultFileBytes = 2 ** 24;
 
-/** Cuts a torn last line off. An unreadable log is reported and costs only the history. */
+/** Cuts off a torn last line. An unreadable log costs only the history. */
 export async function openRecordLog(options: RecordLogOptions): Promise<OpenRecordLog> {
   const { view, sequence, problem } = await readRecordLog(options.folder, { cuts: true });
   if (problem !== null) {
@@ -50,11 +49,11 @@ export async function openRecordLog(options: RecordLogOptions): Promise<OpenReco
 export class RecordLog {
   readonly #file: RotatingLog;
   readonly #timers: Timers;
-  #lines: string[] = []; // not written yet
+  #lines: string[] = [];
   #waitingBytes = 0;
   #last: { entry: StampedRecord; view: RunView } | null = null;
-  #isNew: boolean; // nothing is in any file
-  #isBroken: boolean; // the records in the file cannot be folded
+  #isNew: boolean;
+  #isBroken: boolean; // the file's records cannot be folded
   #cancel: Cancel | null = null;
 
   constructor(options: RecordLogOptions, { isNew, isBroken }: { isNew: boolean; isBroken: boolean }) {
@@ -76,7 +75,7 @@ export class RecordLog {
     });
   }
 
-  /** `view` already contains the record, and is kept to be written later. */
+  /** `view` contains the record; it may be written later. */
   append(entry: StampedRecord, view: RunView): void {
     const line = JSON.stringify(entry);
     this.#last = { entry, view };
@@ -111,11 +110,10 @@ export class RecordLog {
 
 interface ReadRecords {
   readonly view: RunView;
-  readonly sequence: number; // of the last record; 0: there is none
-  readonly problem: string | null; // why the view is empty although there are records
+  readonly sequence: number; // 0: none
+  readonly problem: string | null;
 }
 
-/** `cuts`: removes a torn last line. */
 export async function readRecordLog(folder: string, { cuts = false } = {}): Promise<ReadRecords> {
   try {
     for (const name of recordFileNames) {
@@ -131,7 +129,6 @@ export async function readRecordLog(folder: string, { cuts = false } = {}): Prom
   }
 }
 
-/** A later valid view makes up for records and views that are skipped. */
 function foldLines(lines: readonly string[]): ReadRecords {
   let view = emptyView();
   let sequence = 0;

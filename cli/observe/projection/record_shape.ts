@@ -1,7 +1,4 @@
-/**
- * Checks that data read from a disk is a record, field by field. Non-finite numbers are null in JSON, so measured
- * ones may be. A record of an unknown type is rejected.
- */
+/** Checks that data from a disk is a record. Measured numbers may be null: JSON has no non-finite ones. */
 
 import * as v from "valibot";
 import { loadingParts } from "../../../core/protocol/message.ts";
@@ -77,7 +74,7 @@ const fields: Fields = {
     tasksLost: optional(whole),
     ...{ round: whole, bytesPerMiner: measured, mergeMs: measured, waitedMs: optional(measured) },
     stages: v.array(v.object({ stage: whole, parameters: text, replicas: whole, agree: v.boolean() })),
-    ...{ nextSteps: optional(whole), draws: optional(text) }, // draws are left out by early versions
+    ...{ nextSteps: optional(whole), draws: optional(text) }, // missing in early versions
   },
   checkpointWritten: { round: whole, step: whole, folder: text },
   evaluated: { round: whole, validator: text, loss: measured, tokens: whole },
@@ -105,7 +102,6 @@ const shapes: ReadonlyMap<string, v.GenericSchema> = new Map(
   Object.entries(fields).map(([type, own]) => [type, v.object(own as Record<string, v.GenericSchema>)]),
 );
 
-/** The first wrong field; null: it is a record. */
 export function recordProblem(record: unknown): string | null {
   if (typeof record !== "object" || record === null) return "it is no object";
   const { type } = record as { readonly type?: unknown };

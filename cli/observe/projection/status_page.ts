@@ -1,7 +1,4 @@
-/**
- * `/status` at the orchestrator's port: the run's progress. Field names once published stay;
- * cli/node/find/run_status.ts reads them.
- */
+/** `/status`, read by cli/node/find/run_status.ts. Published field names stay. */
 
 import { presentNodes, type RunView } from "../../../core/view/view.ts";
 import type { ConsumerContext, ProjectionConsumer } from "../consumer.ts";
@@ -28,12 +25,11 @@ function statusOf(view: RunView): Record<string, unknown> {
   };
 }
 
-/** After the last merge the run only waits for its checkpoint and last evaluations. */
+/** After the last merge only the checkpoint and evaluations remain. */
 function phaseOf({ phase, step, facts }: RunView): string {
   return phase === "training" && step >= facts.steps ? "closing" : phase;
 }
 
-/** The run's records as the lines of `--json`. */
 export function openJsonLines({ output }: ConsumerContext): ProjectionConsumer {
   return {
     onRecord({ record }: StampedRecord) {

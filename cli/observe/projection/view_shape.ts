@@ -1,4 +1,4 @@
-/** Checks that data read from a disk is a view: its shape, field by field. */
+/** Checks that data from a disk is a view. */
 
 import * as v from "valibot";
 import type { RunView } from "../../../core/view/view.ts";

@@ -1,31 +1,31 @@
-/** What anyone may read of a run's past: the bodies of the API's answers. */
+/** The bodies of the API's answers about a run's past. */
 
 import type { MemberAccount } from "../ledger/member_account.ts";
 import type { RunEarnings } from "../ledger/run_earnings.ts";
 
-/** The body of `/api/v1/history`: what the run's records cover. */
+/** `/api/v1/history`. */
 export interface PublicSpan {
-  readonly first: number; // as the sequence of its record; 0: no record can be read
+  readonly first: number; // sequence; 0: no record can be read
   readonly last: number;
-  readonly firstAtMs: number; // wall clock
+  readonly firstAtMs: number;
   readonly lastAtMs: number;
-  /** Records that are in no file, the first `mostGaps` gaps. */
+  /** Missing records, the first `mostGaps` gaps. */
   readonly gaps: readonly { readonly from: number; readonly to: number }[];
-  readonly missing: number; // records in all gaps
-  readonly damaged: number; // lines that cannot be read
+  readonly missing: number;
+  readonly damaged: number;
 }
 
-/** The body of `/api/v1/earnings`; null: no round has ended, or there is no signed log. */
+/** `/api/v1/earnings`; null: no round has ended, or no signed log. */
 export type PublicEarnings = RunEarnings;
 
-/** The body of `/api/v1/member`. */
+/** `/api/v1/member`. */
 export interface PublicAccount extends MemberAccount {
-  /** On the run's chain, as last read; null where it has none, or none was read yet. */
+  /** On the chain, as last read; null: none. */
   readonly weights: {
     readonly block: number;
-    readonly atMs: number; // wall clock
-    readonly setAtBlock: number | null; // of a validator; null: it has none
-    readonly given: readonly { readonly node: string; readonly share: number }[]; // the largest first
-    readonly received: readonly { readonly validator: string; readonly share: number }[]; // by validators with most stake
+    readonly atMs: number;
+    readonly setAtBlock: number | null; // null: a miner, or none
+    readonly given: readonly { readonly node: string; readonly share: number }[];
+    readonly received: readonly { readonly validator: string; readonly share: number }[]; // by those with most stake
   } | null;
 }

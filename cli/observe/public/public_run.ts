@@ -1,9 +1,6 @@
 /**
- * What anyone may read of a run: `/api/v1/run`, and the state that the dashboard shows.
- *
- * Published field names stay. Everything public is named here, so a field that the view gets later stays private
- * until somebody adds it. Private: paths, warnings' texts, devices, addresses of machines. Numbers that were not
- * measured yet are null.
+ * What anyone may read of a run. Published field names stay. Everything public is named here, so that a new field of
+ * the view stays private. Private: paths, warnings' texts, devices, machines' addresses. Null: not measured yet.
  */
 
 import {
@@ -34,17 +31,17 @@ import { isLate, isReturn, reissuedClause } from "../screen/record_words.ts";
 
 export const apiVersion = 1;
 
-const sampleCharacters = 1_024; // of a prompt or a text
+const sampleCharacters = 1_024;
 
 export interface PublicMember {
   readonly role: NodeView["role"];
   readonly state: NodeView["state"];
   readonly stage: number | null;
   readonly loading: number | null; // percent of the current part
-  readonly tasks: number; // finished
+  readonly tasks: number;
 }
 
-/** Apart from the member because it changes seldom. */
+/** Separate from the member: it changes seldom. */
 export type PublicConduct = Readonly<ConductView>;
 
 export type PublicPace = PaceView;
@@ -55,20 +52,20 @@ export interface PublicHop {
   readonly direction: "forward" | "backward";
 }
 
-/** Over the steps: each value is the mean of `stride` of them, the last ends before `pending` newer ones; null: not measured. */
+/** Each value is the mean of `stride` steps; the last ends before `pending` newer ones. */
 export interface PublicCurves {
   readonly stride: number;
   readonly pending: number;
   readonly tokensPerSecond: readonly (number | null)[];
   readonly miners: readonly (number | null)[]; // ready
-  /** Over the orchestrator's port, both ways, for each trained token. */
+  /** Over the port, both ways, per trained token. */
   readonly bytesPerToken: Readonly<Record<ByteKind, readonly (number | null)[]>>;
 }
 
 export interface PublicPathway {
   readonly microbatch: number;
   readonly step: number | null; // in which it counted, from 1; null: that step is open
-  readonly hops: readonly Readonly<PathwayHop>[]; // in the order in which they finished
+  readonly hops: readonly Readonly<PathwayHop>[];
 }
 
 export type PublicChecks = Readonly<ChecksView>;
@@ -77,9 +74,9 @@ export type PublicChecks = Readonly<ChecksView>;
 export interface PublicSample {
   readonly round: number;
   readonly step: number;
-  readonly loss: number | null; // on held-out text, in nats per token
+  readonly loss: number | null; // held-out, nats per token
   readonly prompt: string;
-  readonly text: string; // may have line breaks
+  readonly text: string;
 }
 
 export interface PublicRun {
@@ -90,17 +87,17 @@ export interface PublicRun {
   readonly isPaused: boolean; // the orchestrator's disk is full
   readonly isPausedByOwner: boolean;
   readonly roundsLost: number;
-  readonly lostStages: readonly { readonly stage: number; readonly reason: string }[]; // of the last round, where it was lost
-  readonly isHalted: boolean; // the run waits before it repeats that round
-  readonly unserved: readonly number[]; // stages that wait for a miner
-  readonly startedAtMs: number; // of the run's first process; wall clock
+  readonly lostStages: readonly { readonly stage: number; readonly reason: string }[];
+  readonly isHalted: boolean; // waits before it repeats that round
+  readonly unserved: readonly number[];
+  readonly startedAtMs: number;
   readonly step: number;
   readonly steps: number;
   readonly round: number;
   readonly remainingMs: number | null;
   readonly tokensPerSecond: number | null;
   readonly learningRate: number | null;
-  /** Train losses in nats per token: each value is the mean of `stride` steps; `pending` newer steps fill no value yet. */
+  /** Nats per token; see `PublicCurves`. */
   readonly losses: {
     readonly values: readonly (number | null)[];
     readonly stride: number;
@@ -110,34 +107,34 @@ export interface PublicRun {
   };
   readonly heldOut: readonly HeldOutPoint[];
   readonly curves: PublicCurves;
-  readonly bytes: Readonly<Record<ByteKind, number>>; // over the orchestrator's port, both ways, in all
-  readonly flight: readonly PublicHop[]; // microbatches of the open step, those with the lowest numbers
-  readonly samples: readonly PublicSample[]; // over the whole run, ascending steps
+  readonly bytes: Readonly<Record<ByteKind, number>>;
+  readonly flight: readonly PublicHop[]; // lowest-numbered ones of the open step
+  readonly samples: readonly PublicSample[]; // ascending steps
   readonly stages: readonly StageView[];
-  readonly memberCount: number; // present ones
+  readonly memberCount: number;
   readonly reLeases: number;
   readonly wire: WireCost | null; // bytes per token
   readonly lastMerge: RunView["lastMerge"];
   readonly agreement: RunView["agreement"];
-  readonly pathways: readonly PublicPathway[]; // some of the last closed step
+  readonly pathways: readonly PublicPathway[];
   readonly verdicts: { readonly passed: number; readonly failed: number; readonly last: VerdictView | null };
   readonly news: readonly PublicNews[];
 }
 
 export interface RunSnapshot {
   readonly version: typeof apiVersion;
-  readonly sequence: number; // of the last record in it
-  readonly atMs: number; // wall clock
+  readonly sequence: number;
+  readonly atMs: number;
   readonly run: PublicRun;
-  readonly members: Readonly<Record<string, PublicMember>>; // by node id; lost ones until the next merge
-  readonly conduct: Readonly<Record<string, PublicConduct>>; // of those members with any
-  readonly paces: Readonly<Record<string, PublicPace>>; // of those that have finished a task
-  readonly validators: Readonly<Record<string, PublicChecks>>; // of those that have checked something
+  readonly members: Readonly<Record<string, PublicMember>>; // lost ones until the next merge
+  readonly conduct: Readonly<Record<string, PublicConduct>>; // only members with any
+  readonly paces: Readonly<Record<string, PublicPace>>; // after a first task
+  readonly validators: Readonly<Record<string, PublicChecks>>; // after a first check
 }
 
 export interface Moment {
   readonly sequence: number;
-  readonly atMs: number; // wall clock
+  readonly atMs: number;
 }
 
 export function runSnapshot(view: RunView, { sequence, atMs }: Moment): RunSnapshot {
@@ -257,7 +254,7 @@ function publicChecks(view: RunView): Record<string, PublicChecks> {
 const nodesOf = (view: RunView): NodeView[] => Object.values(view.nodes);
 
 interface PublicNews {
-  readonly atMs: number; // wall clock
+  readonly atMs: number;
   readonly level: "info" | "warn";
   readonly text: string;
 }

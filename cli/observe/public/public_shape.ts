@@ -1,8 +1,6 @@
 /**
- * The shape of what the API gives, as schemas: the source of the OpenAPI document, and what tests hold every answer against.
- *
- * Invariant: the schemas and the types of public_run.ts are the same, or this file does not compile; a field that is not here is in no
- * answer. Descriptions are for readers of the document.
+ * The API's answers as schemas, for the OpenAPI document and tests. Invariant: they equal the types of public_run.ts,
+ * or this file does not compile; a field missing here is in no answer.
  */
 
 import * as v from "valibot";
@@ -259,7 +257,7 @@ export const spanShape = v.strictObject({
 
 export const refusalShape = v.strictObject({ code: v.string(), detail: v.string() });
 
-/** In JSON a node's id is any string, and nothing is readonly. */
+/** As JSON: ids are strings, nothing is readonly. */
 type Plain<Value> = Value extends NodeId ? string
   : Value extends object ? { -readonly [Key in keyof Value]: Plain<Value[Key]> }
   : Value;

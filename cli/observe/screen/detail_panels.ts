@@ -1,13 +1,10 @@
-/**
- * The live screen's details: validators, the slowest miners, those with something against them. Pure functions from
- * the view and a width to lines.
- */
+/** The live screen's details: validators, slow miners, members with something against them. Pure. */
 
 import type { NodeView, RunView } from "../../../core/view/view.ts";
 import { cut, decimal, duration, plural, shortAddress } from "../../terminal/text/format.ts";
 import type { FrameRoom } from "../../terminal/screen/live_screen.ts";
 
-const mostRows = 6; // of each part
+const mostRows = 6;
 
 export function detailPanel(view: RunView, options: Pick<FrameRoom, "width" | "paint">): string[] {
   const nodes = Object.values(view.nodes);

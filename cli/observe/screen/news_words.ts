@@ -1,4 +1,4 @@
-/** The news of a view as lines for people, each with how bad it is. */
+/** A view's news as lines, each with its severity. */
 
 import { unreachable } from "../../../core/assert.ts";
 import type { NewsRecord } from "../../../core/view/view.ts";

@@ -1,4 +1,4 @@
-/** What a person can do with a finished run, each as a command to paste: the last lines of a run's output. */
+/** The last lines of a run's output: what to do next, as commands to paste. */
 
 import { basename } from "node:path";
 import { samplingOf } from "../../../core/settings/sampling.ts";

@@ -1,7 +1,6 @@
 /**
- * The parts of the live screen: pure functions from the view and a width to lines no wider than that, from 39 columns
- * on (in a narrower window the terminal cuts them). A small window drops events first, then stages. Only measured
- * numbers appear.
+ * The live screen's parts: pure functions from view and width to lines no wider, from 39 columns on. A small window
+ * drops events first, then stages.
  */
 
 import { nounFor } from "../../../core/plural.ts";
@@ -38,14 +37,14 @@ import { newsLine } from "./news_words.ts";
 import { lostStagesText, unservedText } from "./record_words.ts";
 
 export interface PanelOptions {
-  readonly width: number; // columns
+  readonly width: number;
   readonly nowMs: number;
   readonly paint: Paint;
 }
 
 export interface FrameOptions extends PanelOptions {
-  readonly height: number; // lines
-  readonly isDetailed?: boolean; // all news that fit, and every member that says something
+  readonly height: number;
+  readonly isDetailed?: boolean; // all news that fit, every member with something to say
 }
 
 const labelWidth = 8;
@@ -72,7 +71,7 @@ export function frame(view: RunView, options: FrameOptions): string[] {
     const news = eventPanel(view, { ...options, height: options.height - top.length - details.length });
     return [...top, ...details, ...news].slice(0, Math.max(0, options.height));
   }
-  const heading = 2; // blank line and heading of the stages
+  const heading = 2;
   const room = Math.max(0, options.height - top.length - bottom.length - heading);
   const stages = stagePanel(view, { ...options, height: room + heading });
   const events = eventPanel(view, { ...options, height: options.height - top.length - bottom.length - stages.length });
@@ -83,7 +82,7 @@ export function headerPanel(view: RunView, { width, nowMs, paint }: PanelOptions
   const { facts } = view;
   const elapsed = clock(nowMs - view.startedAtMs);
   const name = `iota ${facts.command}`;
-  const device = facts.device === "" ? [] : [facts.device]; // not known before the first miner
+  const device = facts.device === "" ? [] : [facts.device]; // unknown before the first miner
   const about = [facts.run, `${facts.size} (${short(facts.parameters)} parameters)`, ...device].join(" · ");
   const room = width - name.length - elapsed.length - 4;
   return [
@@ -156,7 +155,6 @@ export function speedPanel(view: RunView, { width, paint }: PanelOptions): strin
 
 const byteNames = { wires: "wires", merge: "merges", parameters: "parameters", control: "messages" } as const;
 
-/** Of all traffic through the orchestrator, a trained token; the largest kind first. */
 export function bytesPanel({ curves }: RunView, { width, paint }: PanelOptions): string[] {
   const kinds = byteKinds.map((kind) => ({ kind, bytes: meanOf(curves.bytesPerToken[kind]) ?? 0 }));
   const total = kinds.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -170,7 +168,6 @@ export function bytesPanel({ curves }: RunView, { width, paint }: PanelOptions):
   ];
 }
 
-/** `7.96x and 7.95x smaller`: each direction against uncompressed bf16. */
 function comparedWithBf16({ forwardBytes, backwardBytes, bf16Bytes }: WireCost): string {
   const [there, back] = [forwardBytes, backwardBytes].map((bytes) => ({
     factor: `${decimal(Math.max(bf16Bytes / bytes, bytes / bf16Bytes))}x`,
@@ -189,7 +186,6 @@ export function chainPanel({ chain }: RunView, { width, paint }: PanelOptions): 
   return [label("chain", paint) + cut(text, width - labelWidth)];
 }
 
-/** As far as it fits one line. */
 export function textPanel({ samples }: RunView, { width, paint }: PanelOptions): string[] {
   const sample = samples.at(-1);
   if (sample === undefined) return [];
@@ -197,7 +193,6 @@ export function textPanel({ samples }: RunView, { width, paint }: PanelOptions):
   return [label("text", paint) + cut(text, width - labelWidth)];
 }
 
-/** Its layers, the microbatches in flight through it, its miners. */
 export function stagePanel(view: RunView, options: FrameOptions): string[] {
   const { paint, width, height } = options;
   const room = Math.max(0, height - 2);
@@ -217,7 +212,7 @@ export function stagePanel(view: RunView, options: FrameOptions): string[] {
   return ["", paint.dim(cut(heading, width)), ...lanes, ...more];
 }
 
-/** Miners that have no stage yet: those of a starting run, and newcomers until the next round. */
+/** Miners of a starting run, and newcomers until the next round. */
 export function waitingPanel(view: RunView, { width, paint }: PanelOptions): string[] {
   const waiting = Object.values(view.nodes)
     .filter((node) => node.role === "miner" && node.stage === null && node.state !== "lost");
@@ -242,7 +237,7 @@ function lane(view: RunView, { index, miners, width, paint }: LaneOptions): stri
   return head + minerCells(miners.filter((node) => node.stage === index), { room: width - head.length, paint });
 }
 
-/** As many miners as fit, with addresses if there is room for all of them. */
+/** As many as fit; with addresses if all have room. */
 function minerCells(miners: readonly NodeView[], { room, paint }: { room: number; paint: Paint }): string {
   if (miners.length === 0) return paint.yellow(firstThatFits(["no miner serves this stage", "nobody"], room));
   const cell = (node: NodeView, named: boolean) => {

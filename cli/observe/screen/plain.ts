@@ -1,8 +1,6 @@
 /**
- * The run as plain lines, for a file or a pipe, one fact per line.
- *
- * Steps are printed at most once a second (the first and the last always); single tasks print nothing, audits that
- * pass one line a round.
+ * The run as plain lines for a file or a pipe. Steps at most once a second, but always the first and last; passed
+ * audits one line a round.
  */
 
 import { ownerText } from "./news_words.ts";
@@ -217,7 +215,7 @@ function stepSentence(record: Of<"stepClosed">, view: RunView): string {
 
 function mergeSentence(record: Of<"roundMerged">): string {
   const split = record.stages.filter((stage) => !stage.agree).map((stage) => stage.stage);
-  const compared = record.stages.filter((stage) => stage.replicas > 1).length; // one replica has no other to differ from
+  const compared = record.stages.filter((stage) => stage.replicas > 1).length; // a single replica cannot differ
   const equal = compared === 0 ? "" : `hashes equal on ${plural(compared, "stage")}, `;
   const hashes = split.length === 0 ? equal : `hashes UNEQUAL on stage ${split.join(", ")}, `;
   const { tasksLost = 0 } = record;

@@ -1,4 +1,4 @@
-/** Sentences about records that more than one view shows. */
+/** Sentences shared by several views. */
 
 import { joinedAnew, type RunRecord } from "../../../core/protocol/record.ts";
 import { decimal, plural, shortAddress } from "../../terminal/text/format.ts";
@@ -18,7 +18,6 @@ export function restoredText({ stage, round, from }: Of<"stageRestored">): strin
   return `stage ${stage} of round ${round} was missing and ${restoredFrom[from]}`;
 }
 
-/** `stage 1 has no miner`, `stages 0, 1 and 2 have no miner`. */
 export function unservedText(stages: readonly number[]): string {
   const last = stages.at(-1);
   return stages.length === 1
@@ -45,7 +44,6 @@ export function retakenText({ because, stages = [] }: Of<"mergeRetaken">): strin
   }
 }
 
-/** The previous nodes, and further miners still missing. */
 export function awaitedText({ nodes, miners = 0 }: Of<"resumed">): string {
   if (miners === 0) return `waiting for ${plural(nodes, "node")}`;
   if (nodes === 0) return `waiting for ${plural(miners, "miner")}`;
@@ -56,10 +54,9 @@ export function awaitedText({ nodes, miners = 0 }: Of<"resumed">): string {
 
 export const handedOut = (tasks: number): string => `${plural(tasks, "task")} handed out again`;
 
-/** Empty if it had no task. */
 export const reissuedClause = (tasks: number): string => tasks === 0 ? "" : `; ${handedOut(tasks)}`;
 
-/** Empty if all of its accepted work is in a merge or is done again. */
+/** Empty if its accepted work is in a merge or is repeated. */
 export const lostClause = ({ tasksLost = 0 }: Of<"nodeLost">): string =>
   tasksLost === 0 ? "" : `; the gradients of ${plural(tasksLost, "accepted task")} are lost with it`;
 
@@ -68,7 +65,6 @@ export const endsEarlyText = ({ round, stage, node, step }: Of<"roundEndsEarly">
     shortAddress(node)
   } leaves and holds most of stage ${stage}'s work of the round`;
 
-/** Such a node is not shown as lost. */
 export const isReturn = ({ reason }: Of<"nodeLost">): boolean => reason === joinedAnew;
 
 /** The usual end of a task handed out twice. */
@@ -83,7 +79,7 @@ export const lostStagesText = (stages: readonly { readonly stage: number }[]): s
     stages.map(({ stage }) => stage).join(", ")
   } trained last is lost`;
 
-/** Passed audits of a round in one line. Failed audits have lines of their own. */
+/** Failed audits have lines of their own. */
 type PassedAudit = Pick<RecordOf<"verdict">, "miner" | "innovationError" | "gradient">;
 
 export class AuditTally {
@@ -97,7 +93,7 @@ export class AuditTally {
     if (gradient === undefined) this.#largestError = Math.max(this.#largestError, innovationError);
   }
 
-  /** Null: there was none since the last call. */
+  /** Null: none since the last call. */
   take(): string | null {
     if (this.#count === 0) return null;
     const text = `${plural(this.#count, "audit")} of ${plural(this.#miners.size, "miner")} passed, innovation error ${

@@ -1,4 +1,4 @@
-/** Shows a run while it happens: as a live screen or as plain lines. */
+/** Shows a run as a live screen or as plain lines. */
 
 import type { ConsumerContext, ProjectionConsumer } from "../consumer.ts";
 import { LiveScreen } from "../../terminal/screen/live_screen.ts";
@@ -13,7 +13,7 @@ export function openRunScreen({ output, view, nowMs, keys = [] }: ConsumerContex
       if (output.mode === "json") return;
       screen.drawSoon();
       for (const line of plain.of(record, view, atMs)) {
-        if (screen.isOpen) output.keep(line); // the screen shows it in its own way; a log file still gets every line
+        if (screen.isOpen) output.keep(line); // only a log file gets the line
         else output.line(line);
       }
     },

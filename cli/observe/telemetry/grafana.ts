@@ -1,14 +1,12 @@
 /**
- * A Grafana dashboard of `/metrics` as data: which panels, and the queries behind them.
- *
- * Owns: the panels. A test checks every name and label of a query against the table of metrics. Out of scope: the data source, which
- * Grafana asks for when the file is imported.
+ * The Grafana dashboard of `/metrics`. A test checks every query against the table of metrics. Grafana asks for the
+ * data source on import.
  */
 
 interface Panel {
   readonly title: string;
-  readonly unit: string; // of Grafana's
-  readonly queries: Readonly<Record<string, string>>; // by legend
+  readonly unit: string;
+  readonly queries: Readonly<Record<string, string>>;
 }
 
 const panels: readonly Panel[] = [
@@ -60,9 +58,8 @@ const panels: readonly Panel[] = [
 ];
 
 const columns = 2;
-const [width, height] = [24 / columns, 8]; // of Grafana's grid
+const [width, height] = [24 / columns, 8];
 
-/** The text of the file that Grafana imports. */
 export function grafanaDashboard(): string {
   const source = { type: "prometheus", uid: "${DS_PROMETHEUS}" };
   return `${

@@ -1,9 +1,7 @@
 /**
- * The orchestrator's part of a microbatch's trace: one span from its first task until its step is closed, and in it
- * one for each lease.
- *
- * A task is sent with its lease's `traceparent` (W3C Trace Context), so what the miner does is in the same trace. Of
- * each step the first microbatches alone are traced.
+ * The orchestrator's part of a microbatch's trace: a span from its first task until its step is closed, and in it one
+ * per lease. A task carries its lease's `traceparent` (W3C Trace Context), so that the miner's work joins. Only each
+ * step's first microbatches are traced.
  */
 
 import { type Context, ROOT_CONTEXT, type Span, SpanStatusCode, trace, type Tracer } from "@opentelemetry/api";
@@ -12,7 +10,7 @@ import type { HubMessage, RunTask } from "../../../core/protocol/message.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { openTracer, traceparentOf } from "./tracing.ts";
 
-const mostOfStep = 16; // microbatches
+const mostOfStep = 16;
 
 interface Traced {
   readonly span: Span;
@@ -22,7 +20,7 @@ interface Traced {
 export class HubTraces {
   readonly #tracer: Tracer;
   readonly #run: string;
-  readonly #microbatches = new Map<MicrobatchId, Traced>(); // of the open step
+  readonly #microbatches = new Map<MicrobatchId, Traced>();
   readonly #leases = new Map<TaskId, Span>();
 
   constructor({ tracer, run }: { tracer: Tracer; run: string }) {

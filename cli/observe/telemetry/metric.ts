@@ -1,18 +1,16 @@
-/** Prometheus' text format 0.0.4. Whatever a label holds, a sample is one line. */
+/** Prometheus text format 0.0.4. A sample is one line, whatever its labels hold. */
 
 export interface Sample {
   readonly value: number;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Of a summary. */
   readonly suffix?: "_sum" | "_count";
 }
 
 export interface Metric<Source> {
   readonly name: string; // ends in its unit; a counter's in `_total`
   readonly type: "counter" | "gauge" | "summary";
-  readonly unit: string | null; // "bytes per token"; null for a flag or a bare number
-  readonly help: string; // one sentence, for people
-  /** None while nothing has been measured. */
+  readonly unit: string | null; // null: a flag or bare number
+  readonly help: string;
   readonly samples: (source: Source) => readonly Sample[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Every metric of `/metrics`. Names once published stay. Totals count from the start of the orchestrator's process
- * unless their help says otherwise.
+ * Every metric of `/metrics`. Published names stay. Totals count from the process's start unless their help says
+ * otherwise.
  */
 
 import { byteKinds, noBytes } from "../../../core/view/curves.ts";
@@ -203,7 +203,7 @@ export const runMetrics: readonly RunMetric[] = [
 interface Single {
   readonly unit: string | null;
   readonly help: string;
-  readonly of: (source: MetricSource) => number | null; // null: not measured yet
+  readonly of: (source: MetricSource) => number | null;
 }
 
 function gauge(name: string, { of, ...single }: Single): RunMetric {
@@ -230,7 +230,6 @@ function membersOf(view: RunView): Sample[] {
   );
 }
 
-/** Totals that a view does not keep, counted from this process's records. */
 const mostMiners = 256;
 const mostCodes = 64;
 const otherName = "other";
@@ -241,11 +240,11 @@ export class RunCounts {
   mergeMs = 0;
   blamed = 0;
   warnings = 0;
-  stepMs: number | null = null; // of the last step
-  gradientNorm: number | null = null; // of the last step
-  readonly bytes = noBytes(); // over the port, both ways
+  stepMs: number | null = null;
+  gradientNorm: number | null = null;
+  readonly bytes = noBytes();
   readonly tasks = new Map<string, number>(); // finished, by miner
-  readonly faults = new Map<string, number>(); // by code
+  readonly faults = new Map<string, number>();
 
   add(record: ViewRecord): void {
     switch (record.type) {

@@ -1,4 +1,4 @@
-/** `/metrics` at the orchestrator's port, made at most every `freshMs`, and `/grafana.json`, a dashboard of it. */
+/** `/metrics`, made at most every `freshMs`, and its dashboard `/grafana.json`. */
 
 import type { ConsumerContext, ProjectionConsumer } from "../consumer.ts";
 import { grafanaDashboard } from "./grafana.ts";

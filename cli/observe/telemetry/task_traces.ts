@@ -1,7 +1,4 @@
-/**
- * A node's part of a microbatch's trace: a span for each task that came with a `traceparent`, until its result is
- * handed to the link.
- */
+/** A node's part of a microbatch's trace: a span per task with a `traceparent`, until its result is sent. */
 
 import { type Span, SpanStatusCode, type Tracer } from "@opentelemetry/api";
 import type { TaskId } from "../../../core/ids.ts";

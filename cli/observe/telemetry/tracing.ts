@@ -1,7 +1,4 @@
-/**
- * Traces by OpenTelemetry: Deno exports them itself when it is started with OTEL_DENO=true. Without it there is no
- * tracer, and no message or record costs more than before.
- */
+/** OpenTelemetry traces: Deno exports them if started with OTEL_DENO=true; otherwise there is no tracer. */
 
 import { type Context, propagation, ROOT_CONTEXT, type Span, trace, type Tracer } from "@opentelemetry/api";
 import { version } from "../../program/version.ts";
@@ -22,5 +19,5 @@ export function traceparentOf(span: Span): string {
   return carrier["traceparent"] ?? "";
 }
 
-/** That of no span if the name is none. */
+/** Without a span if `traceparent` is invalid. */
 export const contextOf = (traceparent: string): Context => propagation.extract(ROOT_CONTEXT, { traceparent });

@@ -1,4 +1,4 @@
-/** Turns a round's blobs into a checkpoint folder, and a checkpoint folder back into blobs. */
+/** Turns a round's blobs into a checkpoint folder, and back. */
 
 import type { RunConfig } from "../../../core/config/config.ts";
 import type { RoundSources } from "../../../core/orchestrator/state.ts";
@@ -21,7 +21,7 @@ import { isLostBlob } from "./lost_blobs.ts";
 import { loadSource } from "../../node/stages/stage_source.ts";
 
 export interface CheckpointPlace {
-  readonly folder: string; // of all checkpoints
+  readonly folder: string;
   readonly keep: number;
   readonly runId: string;
   readonly config: RunConfig;
@@ -37,13 +37,12 @@ export interface RoundState {
   readonly sources: readonly ParameterSource[];
 }
 
-/** A round that the run may go back to. */
+/** For a rollback. */
 export interface EarlierRound {
   readonly step: number; // its first
   readonly sources: RoundSources;
 }
 
-/** Its blobs are missing from the store, or do not match their hash. */
 export class StageUnavailable extends Error {
   override name = "StageUnavailable";
   readonly stage: StageIndex;
@@ -82,7 +81,6 @@ export async function storeRound(
   return folder;
 }
 
-/** So that nodes can fetch them. */
 export async function sourcesFrom(
   found: FoundCheckpoint,
   options: { stages: readonly StageSpec[]; blobs: BlobAccess },
@@ -101,7 +99,7 @@ export async function sourcesFrom(
   return { round: found.manifest.round, stages: sources };
 }
 
-/** False if no intact checkpoint of the round is left. */
+/** False: no intact checkpoint. */
 export async function putBackRound(
   place: CheckpointPlace,
   { round, blobs }: { round: number; blobs: BlobAccess },
@@ -110,7 +108,7 @@ export async function putBackRound(
   return found?.manifest.round === round && await storedFrom(found, { place, blobs }) !== null;
 }
 
-/** Up to the round; null if there is none. */
+/** Up to the round; null: none. */
 export async function putBackEarlier(
   place: CheckpointPlace,
   { round, blobs }: { round: number; blobs: BlobAccess },
@@ -121,7 +119,6 @@ export async function putBackEarlier(
   return stored === null ? null : { step: found.manifest.step, sources: stored };
 }
 
-/** A torn one counts as none here. */
 const newestOf = ({ folder, runId }: CheckpointPlace): Promise<FoundCheckpoint | null> =>
   latestCheckpoint(folder, () => {}, runId);
 

@@ -1,4 +1,4 @@
-/** What the orchestrator sends to its nodes: each message counted, traced and, for a newcomer, with a pass. */
+/** What the orchestrator sends to nodes: counted, traced and, for a newcomer, with a pass. */
 
 import type { NodeId } from "../../../core/ids.ts";
 import { blobsOf } from "../../../core/orchestrator/stored_blobs.ts";
@@ -32,7 +32,7 @@ export function linkEdges(
   };
 }
 
-/** A newcomer shows the pass to peers: the orchestrator's permission for its stage's blobs (net/auth/peer_pass.ts). */
+/** Peers give a newcomer blobs for the pass (net/auth/peer_pass.ts). */
 function withPass(message: HubMessage, reader: NodeId, by: LinkOptions): HubMessage {
   if (message.type !== "assign" || message.peers.length === 0) return message;
   const blobs = blobsOf([message.source]).map(({ hash }) => hash);

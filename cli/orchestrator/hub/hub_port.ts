@@ -1,7 +1,6 @@
 /**
- * The orchestrator's port: taken before anything is written. Until the role is ready, nodes and programs are asked to
- * retry. So a second orchestrator on a used port changes nothing, and a node that connects while a journal is
- * replayed knows why it waits.
+ * The orchestrator's port, taken before anything is written. Until the role is ready, callers are asked to retry, with
+ * the reason.
  */
 
 import { fault } from "../../../core/fault.ts";
@@ -25,7 +24,7 @@ export interface HubPort {
   close(): Promise<void>;
 }
 
-/** The ports are tried in this order. */
+/** Ports are tried in order. */
 export interface WantedPlace {
   readonly host: string;
   readonly ports: readonly [number, ...number[]];
@@ -38,7 +37,7 @@ export interface HubPortOptions {
   readonly onNotice: (text: string) => void;
 }
 
-/** The address typed; else the run's last one; else the default. Port 0 takes any free port, the run's own if that is free. */
+/** The typed address, else the run's last, else the default. Port 0: any free port, if possible the run's. */
 export function wantedPlace(options: OptionValues, saved: SavedRun | null): WantedPlace {
   const host = options.given("host") ? options.text("host") : saved?.host ?? options.text("host");
   const port = options.given("port") ? options.number("port") : saved?.port ?? options.number("port");
@@ -77,7 +76,6 @@ async function firstThat(
   }
 }
 
-/** Detects a taken port before anything is changed. */
 export async function tryPort(port: number): Promise<void> {
   if (port === 0) return;
   const wanted: WantedPlace = { host: "127.0.0.1", ports: [port] };

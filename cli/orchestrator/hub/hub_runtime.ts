@@ -1,10 +1,6 @@
 /**
- * The orchestrator's runtime over replaceable edges: the machine in its driver, the segments it holds, its effects
- * performed.
- *
- * It translates transport events into the machine's events, begins a process (fresh or recovered) and ends a run.
- * Production (orchestrator_role.ts) and the simulator (tests/lab/sim/processes/hub_process.ts) run it, each with a
- * network, a disk, a clock and work of its own.
+ * The orchestrator's runtime over replaceable edges. Production (orchestrator_role.ts) and the simulator
+ * (tests/lab/sim/processes/hub_process.ts) run it, each with edges of its own.
  */
 
 import { present, unreachable } from "../../../core/assert.ts";
@@ -32,12 +28,11 @@ import type { RefereeGradient, RefereeTask } from "./task_referee.ts";
 
 export type OrchestratorMachine = Machine<OrchestratorState, OrchestratorEvent, OrchestratorEffect>;
 
-/** Work on stored blobs that the machine awaits an event for. */
 export type OwnWork = HubWork | Extract<OrchestratorEffect, { type: "writeCheckpoint" }>;
 
 export interface LeftBehind<Held> {
-  readonly nowMs: number; // of the machine's clock at its last event
-  /** A segment that was saved; undefined: it is lost. */
+  readonly nowMs: number; // machine's clock at its last event
+  /** Undefined: the segment is lost. */
   readonly saved: (hash: BlobHash) => Held | undefined;
 }
 
@@ -45,7 +40,7 @@ export interface LeftBehind<Held> {
 export interface HubEdges<Held, Sent> {
   readonly timers: Timers;
   readonly links: Pick<HubTransport<HubMessage, Sent>, "send" | "close" | "pause" | "resume">;
-  /** Events are written there before their effects; null: a restart continues from the checkpoint. */
+  /** Null: a restart continues from the checkpoint. */
   readonly journal: StateJournal | null;
   /** See the driver. */
   readonly gather?: (callback: () => void) => void;
@@ -64,15 +59,14 @@ export interface HubEdges<Held, Sent> {
     signed: readonly SignedStatement[],
     done: (areGenuine: readonly boolean[]) => void,
   ) => void;
-  /** `done` is called once with the machine's event, or never: the work died with the process. */
+  /** `done` is called once, or never if the process ends. */
   readonly work: (work: OwnWork, done: (event: OrchestratorEvent) => void) => void;
-  /** To the address that nodes use. `refusal`: null if it succeeds. @default without such an address */
+  /** To the address that nodes use; `refusal` null: success. @default without such an address */
   readonly probeUploads?: (bytes: number, done: (refusal: string | null) => void) => void;
   readonly deleteBlobs: (hashes: readonly BlobHash[]) => void;
   readonly sweepBlobs: (used: ReadonlySet<string>) => void;
   readonly onRecord: (record: RunRecord) => void;
   readonly onLog: (entry: MachineEntry) => void;
-  /** The machine has finished; nodes may still be leaving. */
   readonly onFinish: () => void;
   /** Every node has left, or had the time to. */
   readonly onEnd: (finished: Finished) => void;
@@ -121,7 +115,6 @@ export class HubRuntime<Held, Sent> {
     });
   }
 
-  /** The first event: sets the first deadline, or tells a recovered machine what it lost. */
   start(): void {
     const { config, recovered } = this.#options;
     if (recovered === null) {
@@ -132,7 +125,7 @@ export class HubRuntime<Held, Sent> {
     this.enqueue({ type: "restarted", changes, lost: this.#holdSaved(recovered) });
   }
 
-  /** Returns the segments that the last process did not save. */
+  /** Returns the lost ones. */
   #holdSaved({ saved }: LeftBehind<Held>): BlobRef[] {
     if (this.state.phase === "finished") return [];
     return heldSegments(this.state).filter((ref) => {
@@ -170,7 +163,6 @@ export class HubRuntime<Held, Sent> {
     this.#driver.flush();
   }
 
-  /** Every event taken so far is durable and its effects are performed. */
   get isSettled(): boolean {
     return this.#driver.isSettled;
   }
@@ -201,7 +193,7 @@ export class HubRuntime<Held, Sent> {
         return this.enqueue({ type: "faultReceived", node: event.peer, fault: event.fault });
       case "linkDamaged":
       case "rivalRefused":
-        return; // its end states why; both processes' owners are told
+        return; // both owners are told
       case "refusals":
         return this.#edges.onRecord({ type: "warning", text: event.text });
       default:
@@ -216,7 +208,7 @@ export class HubRuntime<Held, Sent> {
     this.enqueue({ type: "messageReceived", node, role, message, segments, scale: this.#scaleOf(received) });
   }
 
-  /** A result has at most one. Nothing is computed for a task that the sender does not hold. */
+  /** Computes nothing for a task that the sender does not hold. */
   #scaleOf(
     { peer, message, segments: [content] }: Extract<HubEvent<NodeMessage, Held>, { type: "message" }>,
   ): WireScale {
@@ -286,7 +278,7 @@ export class HubRuntime<Held, Sent> {
   #send({ to, message, attachments }: Extract<OrchestratorEffect, { type: "send" }>): void {
     const { links, attach, onRecord } = this.#edges;
     const sent = links.send(to, message, attachments.map(attach));
-    if (sent.ok || sent.fault.code === "notAdmitted") return; // a node that has just left gets no message
+    if (sent.ok || sent.fault.code === "notAdmitted") return; // the node has just left
     onRecord({ type: "warning", text: `${message.type} for ${to} was not sent: ${sent.fault.detail}` });
   }
 

@@ -1,6 +1,6 @@
 /**
- * The orchestrator's store as members see it: blobs and unfinished uploads behind one gate, with every member's share
- * derived from the run.
+ * The orchestrator's store as members see it: blobs and unfinished uploads behind one gate, with shares derived from
+ * the run.
  */
 
 import { type Allowance, storeAllowance } from "../../../core/update/payload/allowance.ts";
@@ -18,7 +18,6 @@ import { type HubBlobs, hubBlobs } from "../../roles/blob_access.ts";
 import { openRunUploads } from "../../roles/stores.ts";
 
 export interface MemberStore {
-  /** Null: the node has a duty to store something. */
   mayStore(node: NodeId): Fault | null;
   /** Reported at a bounded rate. */
   quotaExceeded(node: NodeId, fault: Fault): void;
@@ -27,25 +26,25 @@ export interface MemberStore {
 }
 
 export interface HubStoreOptions {
-  readonly folder: string; // of the run
+  readonly folder: string;
   readonly store: LocalBlobStore;
   readonly stageFloats: readonly number[];
-  readonly codec: PayloadCodec; // of the run's payloads
-  readonly states: number; // that a miner shows in a round at most
-  /** Of members' blobs; the rest of the store is reserved for the orchestrator. */
+  readonly codec: PayloadCodec;
+  readonly states: number; // per round, at most
+  /** Members' share of the store. */
   readonly capacityBytes: number;
   readonly limits: NetLimits;
   readonly timers: Timers;
 }
 
-const unfinishedBlobs = 4; // of the largest size: one or two are being sent, the others were abandoned
+const unfinishedBlobs = 4; // one or two under way, the others abandoned
 
 export class HubStore {
   readonly blobs: HubBlobs;
   readonly quota: BlobQuota;
   readonly #options: HubStoreOptions;
   readonly #uploads: KeptUploads;
-  #members: MemberStore | null = null; // the run, once it has begun
+  #members: MemberStore | null = null;
 
   private constructor(options: HubStoreOptions, { uploads, share }: { uploads: KeptUploads; share: Allowance }) {
     const { store, capacityBytes, timers } = options;
@@ -86,7 +85,6 @@ export class HubStore {
     return { store, uploads: this.#uploads, intake, ...checks };
   }
 
-  /** Members are no longer charged for it. */
   lost(hash: BlobHash): void {
     this.quota.deleted(hash);
   }

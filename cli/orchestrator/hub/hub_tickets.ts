@@ -1,4 +1,4 @@
-/** Their key is derived from the orchestrator's hotkey, so that tickets stay valid after a restart. */
+/** The ticket key derives from the hotkey, so that tickets survive a restart. */
 
 import type { HotkeyPair } from "../../../chain/wallet/hotkey.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";

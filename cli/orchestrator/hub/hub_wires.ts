@@ -1,4 +1,4 @@
-/** The wires that pass through the orchestrator as bytes: what a task gets, and what is measured of a result. */
+/** Wires as bytes: what a task gets, and what is measured of a result. */
 
 import { badScale, type Wire, wireBytes, wireIds, wireScale } from "../../../core/codec/wire.ts";
 import { wiresApart } from "../../../core/codec/wire_apart.ts";
@@ -23,10 +23,7 @@ export function wireEdges(
   };
 }
 
-/**
- * Whether a wire's ids are those of its microbatch's tokens, where ids cross with the values. Wires of a wrong length
- * are judged elsewhere.
- */
+/** Whether the token ids that a wire may carry are its microbatch's. */
 
 export function isOfTokens(
   wire: Wire,

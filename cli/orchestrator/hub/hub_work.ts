@@ -1,6 +1,5 @@
 /**
- * The orchestrator's own work on stored blobs. Each answers with the machine's event; a lost blob is an answer too.
- * Any other exception is our bug or a disk failure and ends the run.
+ * The orchestrator's own work on stored blobs. Each answers with the machine's event; other exceptions end the run.
  */
 
 import { present, unreachable } from "../../../core/assert.ts";
@@ -99,7 +98,7 @@ async function checkPayload(
   };
 }
 
-let inspections = 0; // of this process
+let inspections = 0;
 
 async function checkState(
   work: Effect<"checkState">,
@@ -149,7 +148,7 @@ async function checkUpload(work: Effect<"checkUpload">, { blobs }: HubWorkplace)
   return { type: "uploadChecked", round, stage, node, isFinite: stats?.isFinite ?? null };
 }
 
-/** Of all together; null if one is missing or damaged. */
+/** Null: one is missing or damaged. */
 async function statsOf(
   refs: readonly BlobRef[],
   blobs: HubBlobs,

@@ -1,6 +1,4 @@
-/**
- * Distinguishes a lost blob (gone, or not matching its hash) from other failures.
- */
+/** Tells a lost blob (gone, or not matching its hash) from other failures. */
 
 import type { BlobRef } from "../../../core/ids.ts";
 import { BlobError } from "../../../net/blobs/blobs.ts";
@@ -10,7 +8,6 @@ export function isLostBlob(error: unknown): boolean {
   return error instanceof BlobError && (error.code === "missing" || error.code === "wrongHash");
 }
 
-/** Null if a blob it needs is lost. */
 export async function unlessLost<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;

@@ -1,7 +1,4 @@
-/**
- * The orchestrator in the real world: sockets, blobs, data, checkpoints and a disk that may be full, around its
- * runtime (hub_runtime.ts).
- */
+/** The orchestrator's runtime with real sockets, blobs, data, checkpoints and disk. */
 
 import type { SettingChange } from "../../../core/settings/change.ts";
 import type { Fault } from "../../../core/fault.ts";
@@ -135,7 +132,7 @@ class OrchestratorRole implements RunningOrchestrator {
     return this.#hub.refusals;
   }
 
-  /** A paused run takes no more events than it has room for; connected nodes stay. */
+  /** A paused run with a full queue accepts no new connections. */
   accept(wire: Wire): WireHandler {
     if (!this.#runtime.standsStill || !this.#runtime.isFull) return this.#hub.accept(wire);
     wire.close("the orchestrator waits for room on its disk; try again later");
@@ -180,7 +177,7 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 
   #stop(reason: string): void {
-    const isOver = this.state.phase === "finished" && this.#runtime.isSettled; // else its last entry is not in the journal
+    const isOver = this.state.phase === "finished" && this.#runtime.isSettled; // then its last entry is in the journal
     if (this.#isEnded || isOver) return;
     this.#close();
     this.#hub.shutDown("the orchestrator is being stopped and may come back");
@@ -213,7 +210,6 @@ class OrchestratorRole implements RunningOrchestrator {
   }
 }
 
-/** Of a run that no journal holds: from a checkpoint, or from step 0, after the rounds that its signed log knows. */
 const noPast = { reports: [], expelled: [] };
 
 function newState(options: OrchestratorRoleOptions): OrchestratorState {

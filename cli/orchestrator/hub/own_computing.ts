@@ -1,7 +1,4 @@
-/**
- * What the orchestrator computes itself, beside its machine: signatures, the arithmetic of merges, repeated tasks,
- * checkpoints. Work waits while the disk is full (run_pause.ts).
- */
+/** What the orchestrator computes itself. Work waits while the disk is full. */
 
 import type { StageIndex } from "../../../core/ids.ts";
 import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
@@ -34,7 +31,7 @@ export class OwnComputing {
   readonly #parts: ComputingParts;
   readonly #referee: TaskReferee;
   readonly #checker: SignatureChecker;
-  readonly #own: VectorArithmetic; // on this thread
+  readonly #own: VectorArithmetic;
   #arithmetic: VectorArithmetic;
 
   constructor(options: OrchestratorRoleOptions, parts: ComputingParts) {
@@ -73,7 +70,7 @@ export class OwnComputing {
     this.#run(async () => done(await this.#parts.pause.work(need, () => this.#computed(work))));
   }
 
-  /** On this thread if one of those that compute is lost. */
+  /** On this thread if an arithmetic thread is lost. */
   async #computed(work: HubWork): Promise<OrchestratorEvent> {
     const place = { ...this.#options, checker: this.#checker };
     try {

@@ -1,6 +1,6 @@
 /**
- * A stage that a miner could not load: from the store after all, or from the round's checkpoint. Otherwise the run
- * can go back to an earlier checkpoint; only without any is the stage rebuilt from its neighbours, or reinitialised.
+ * A stage that a miner could not load: from the store, else from the round's checkpoint. Otherwise the run rolls back
+ * to an earlier checkpoint; without any, the stage is rebuilt from its neighbours or reinitialised.
  */
 
 import { present } from "../../../core/assert.ts";
@@ -45,7 +45,7 @@ export async function bringBack(
 ): Promise<BroughtBack> {
   const { stage, sources, round } = lost;
   const source = present(sources[stage], "every stage has a source");
-  await lostAmong(place.blobs, blobsOf([source])); // so that none counts as stored when it is uploaded again
+  await lostAmong(place.blobs, blobsOf([source])); // none may count as stored when uploaded again
   if (await vectorsOf(stage, { lost, place }) !== null) return restored(source, "stored");
   if (await place.putBackRound?.(round) && await vectorsOf(stage, { lost, place }) !== null) {
     return restored(source, "checkpoint");

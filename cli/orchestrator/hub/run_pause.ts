@@ -1,6 +1,6 @@
 /**
- * Pauses the run while the orchestrator's disk is full. Its own work and journal entries are retried until they fit;
- * for a member's upload, which the member sends again, the disk is probed. Other disk errors are passed on.
+ * Pauses the run while the orchestrator's disk is full. Its work and journal entries are retried until they fit; for a
+ * member's upload, which the member repeats, the disk is probed.
  */
 
 import { vectorBytes } from "../../../core/model/vector_bytes.ts";
@@ -10,7 +10,7 @@ import { isDiskFull, JournalError } from "../../files/journal_error.ts";
 import type { HubWork } from "./hub_work.ts";
 import type { StateJournal } from "./journal/hub_journal.ts";
 
-/** Waits until a full disk has room, retrying at growing intervals. */
+/** Retries at growing intervals. */
 interface RoomWaitOptions {
   readonly timers: Timers;
   readonly onFull: (text: string) => void;
@@ -103,12 +103,12 @@ export interface RunPauseOptions {
 }
 
 const vectorsOf = 2; // a stage: parameters and outer momentum
-const journalNeed: RoomNeed = { what: "the journal", bytes: 2 ** 16 }; // of an entry and its pages
+const journalNeed: RoomNeed = { what: "the journal", bytes: 2 ** 16 }; // an entry and its pages
 
 export class RunPause {
   readonly #options: RunPauseOptions;
   readonly #room: RoomWait;
-  #blocked: Promise<void> | null = null; // the last of the commits that wait for room
+  #blocked: Promise<void> | null = null; // last commit that waits for room
 
   constructor(options: RunPauseOptions) {
     const { timers, driver, onRecord } = options;
@@ -130,7 +130,7 @@ export class RunPause {
     return this.#room.isWaiting;
   }
 
-  /** Call in the order in which the journal must have them. */
+  /** Call in journal order. */
   commit(attempt: () => void | Promise<void>): void | Promise<void> {
     const before = this.#blocked;
     if (before !== null) return this.#block(before.then(() => this.#attemptUntilRoom(attempt)));
@@ -173,7 +173,6 @@ export class RunPause {
     }
   }
 
-  /** The journal, whose entries wait for room, and the run with them. */
   journal(journal: StateJournal): StateJournal {
     return {
       begin: (state, nowMs) => journal.begin(state, nowMs),
@@ -220,7 +219,7 @@ export function needOfCheckpoint(round: number, stageFloats: readonly number[]):
 
 const mayBeFull = (error: unknown): boolean => isDiskFull(error) || isUnclear(error);
 
-/** SQLite does not always report that a disk or a quota is full; writing something else reveals it. */
+/** SQLite does not always report a full disk or quota; another write reveals it. */
 function isUnclear(error: unknown): boolean {
   return error instanceof JournalError && error.code === "storage";
 }

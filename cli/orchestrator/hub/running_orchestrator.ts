@@ -1,4 +1,4 @@
-/** What the orchestrator's role is started with, and what its owner may call while it runs. */
+/** How the orchestrator's role is started, and what its owner may call. */
 
 import type { HubMessage } from "../../../core/protocol/message.ts";
 import type { SettingChange } from "../../../core/settings/change.ts";
@@ -35,7 +35,7 @@ export interface OrchestratorRoleOptions {
   readonly layersOfStages: readonly number[];
   readonly from?: { readonly step: number; readonly sources: RoundSources };
   readonly past?: PastRounds; // @default none
-  /** Events are written there before their effects; null: a restart continues from the checkpoint. */
+  /** Null: a restart continues from the checkpoint. */
   readonly journal?: StateJournal | null;
   /** See the driver. */
   readonly gather?: (callback: () => void) => void;
@@ -54,17 +54,17 @@ export interface OrchestratorRoleOptions {
   readonly putBackRound?: (round: number) => Promise<boolean>;
   readonly putBackEarlier?: (round: number) => Promise<EarlierRound | null>;
   readonly onRecord: (record: RunRecord) => void;
-  /** Facts for the run's signed log, in order with the records. @default dropped */
+  /** For the signed log, in order with the records. @default dropped */
   readonly onLog?: (entry: MachineEntry) => void;
   /** @default none */
   readonly traces?: { named(message: HubMessage, to: NodeId): HubMessage } | undefined;
-  /** On which the orchestrator repeats tasks that were found wrong. */
+  /** Repeats tasks that were found wrong. */
   readonly openReferee: () => Promise<ComputeHost>;
   readonly checker?: SignatureChecker;
   readonly arithmetic?: VectorArithmetic;
-  /** Throws while the disk has no room for so many bytes. */
+  /** Throws while so many bytes do not fit. */
   readonly probeRoom?: (bytes: number) => Promise<void>;
-  /** To the address that nodes dial; returns the refusal, in words. @default without such an address */
+  /** Returns the refusal in words. @default without an address that nodes dial */
   readonly probeUpload?: (bytes: number) => Promise<string | null>;
 }
 
@@ -73,24 +73,23 @@ export interface RunningOrchestrator {
   readonly traffic: Traffic;
   readonly segments: ByteSegments;
   readonly finished: Promise<Finished>;
-  readonly refusals: RefusalCounts; // connections that did not prove a node, since this process began
+  readonly refusals: RefusalCounts;
   accept(wire: Wire): WireHandler;
-  /** Connected, or expected back soon: it goes on using blobs meanwhile. */
+  /** Connected, or expected back soon and still using blobs. */
   isMember(node: NodeId): boolean;
   readonly members: MemberStore;
   /** Dismisses members that `admit` now refuses for good. */
   review(): void;
-  /** No event is taken meanwhile, and nobody is late because of it. */
+  /** Meanwhile no event is taken and nobody becomes late. */
   holdForOwner(isHeld: boolean): void;
   dismiss(node: NodeId, why: { fault: Fault; reason: string }): void;
-  /** A halted run repeats its lost round now; false: it is not halted. */
+  /** False: the run is not halted. */
   retryRound(): boolean;
   /** Durable like any event. */
   changeSettings(changes: readonly SettingChange[]): void;
   /**
-   * Ends this process but not the run, once every event taken is durable and its effects are performed; at once while
-   * the run waits for room. Nodes see the link close, and wait for the next process. A run that is over ends by
-   * itself.
+   * Ends this process, not the run, once every event taken is durable and performed; at once while the run waits for
+   * room.
    */
   stop(reason: string): void;
 }

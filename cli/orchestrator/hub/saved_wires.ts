@@ -1,8 +1,6 @@
 /**
- * The wires that a stopped orchestrator held, on disk until its restart, so that a clean stop loses no work.
- *
- * One file: a line of JSON with the length of each wire, then their bytes. Wires are read back by their hashes, so
- * damage costs only wires, which are recomputed.
+ * The wires that a stopped orchestrator held, on disk until its restart. One file: a JSON line with their lengths, then
+ * their bytes. They are read back by hash; damaged ones are recomputed.
  */
 
 import type { BlobHash } from "../../../core/ids.ts";
@@ -19,7 +17,6 @@ export async function saveWires(folder: string, wires: readonly Uint8Array[]): P
   await writeAtomically(path, { disk: realDisk, chunks: [new TextEncoder().encode(header), ...wires] });
 }
 
-/** At the end of a process; what cannot be saved is computed again. */
 export async function keepWires(
   folder: string,
   { wires, warn }: { wires: readonly Uint8Array[]; warn: (text: string) => void },
@@ -29,7 +26,7 @@ export async function keepWires(
   );
 }
 
-/** By hash. The file is removed: it is valid for one restart. */
+/** By hash. Removes the file: it is valid for one restart. */
 export async function takeWires(folder: string): Promise<ReadonlyMap<BlobHash, Uint8Array>> {
   const path = `${folder}/${wiresFile}`;
   const file = await readIfPresent(path);
@@ -52,6 +49,6 @@ function lengthsOf(header: Uint8Array): number[] {
     const isList = Array.isArray(value) && value.length <= mostWires;
     return isList && value.every((each) => Number.isSafeInteger(each) && each > 0) ? value : [];
   } catch {
-    return []; // the header is unreadable: the wires are recomputed
+    return []; // unreadable header
   }
 }

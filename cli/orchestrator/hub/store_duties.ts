@@ -1,4 +1,4 @@
-/** What the orchestrator's store needs from the running orchestrator. */
+/** What the orchestrator's store needs from the run. */
 
 import { fault } from "../../../core/fault.ts";
 import type { NodeId } from "../../../core/ids.ts";
@@ -12,13 +12,12 @@ export interface StoreDutiesOptions {
   readonly driver: { readonly isFull: boolean; enqueue(event: OrchestratorEvent): void };
   readonly pause: RunPause;
   readonly isMember: (node: NodeId) => boolean;
-  readonly self: NodeId; // uploads to itself at times: cli/roles/upload_probe.ts
+  readonly self: NodeId; // uploads to itself: cli/roles/upload_probe.ts
   readonly onFailure: (error: unknown) => void;
 }
 
 export function storeDuties({ state, driver, pause, isMember, self, onFailure }: StoreDutiesOptions): MemberStore {
   return {
-    /** Miners store what they computed; no other node stores anything. */
     mayStore(node) {
       const member = state.members.get(node);
       if (node === self || (member?.role === "miner" && member.stage !== null)) return null;

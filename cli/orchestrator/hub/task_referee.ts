@@ -1,10 +1,7 @@
 /**
- * Repeats a task or a gradient that a validator found wrong, on the processor, as a validator does
- * (validator_host.ts).
- *
- * The device is opened for the first one, again if it stopped, and closed with the run; a stage is closed as soon as
- * the task is repeated. A stage that takes more than `mostBytes` is computed layer by layer
- * (gpu/fit/layered_stage.ts). What cannot be computed is an answer, never a failure of the run.
+ * Repeats a task or gradient that a validator found wrong, on the processor, as a validator does (validator_host.ts). A
+ * stage above `mostBytes` is computed layer by layer (gpu/fit/layered_stage.ts). What cannot be computed is an answer,
+ * never a failure of the run.
  */
 
 import type { RunConfig } from "../../../core/config/config.ts";
@@ -33,10 +30,10 @@ export interface TaskRefereeOptions {
   readonly layersOfStages: readonly number[];
   readonly blobs: BlobAccess;
   readonly openReferee: () => Promise<ComputeHost>;
-  readonly mostBytes?: number; // of a stage, or of a layer of a larger one. @default 4 GiB
+  readonly mostBytes?: number; // of a stage or a single layer. @default 4 GiB
 }
 
-const usualBytes = 4 * 2 ** 30; // of a stage with a gradient and the work of one task
+const usualBytes = 4 * 2 ** 30; // a stage, its gradient and the work of one task
 
 export class TaskReferee {
   readonly #options: TaskRefereeOptions;
@@ -107,7 +104,7 @@ export class TaskReferee {
     }
   }
 
-  /** False: each of its layers alone does. */
+  /** False: only each of its layers fits. */
   async #holds(spec: StageSpec): Promise<boolean> {
     const { mostBytes: memoryBytes = usualBytes } = this.#options;
     const planOf = (part: StageSpec) => planStage(part, "cpu", { optimizer: null, memoryBytes });
@@ -128,7 +125,6 @@ export class TaskReferee {
   }
 }
 
-/** For stages that it cannot hold whole. */
 const layerByLayer = (device: ComputeHost, { keepsGradients }: { keepsGradients: boolean }): ComputeHost => ({
   adapter: device.adapter,
   openStage: (spec, options) => {

@@ -1,20 +1,19 @@
 /**
- * The canonical bytes of plain data: the same value gives the same bytes on every machine and in every JavaScript engine, so
- * that copies of a state can be compared by their hashes and a journal can be read elsewhere.
+ * Canonical bytes of plain data, equal on every machine and JavaScript engine, so that states can be compared by hash.
  *
- * A value is a version byte and one item. An item is a tag and its content; counts and numbers of earlier things are varints
- * (7 bits a byte, low ones first).
- * - Numbers: an integer from 0 to 2^53 - 1 as a varint (below 128 in the tag itself), a negative one down to 1 - 2^53 as the
- *   varint of -1 - n; everything else, -0 and NaN (one pattern) and the infinities included, as a little-endian float64.
- * - Strings: a byte per character if all are below 256, else two, little-endian, so that lone surrogates survive. A string that
- *   occurred before is its number in order of first occurrence.
- * - Objects: keys in order of UTF-16 code units, then the values. Keys that occurred together before are their number. A key
- *   that is absent and one that is `undefined` differ.
- * - Arrays, maps and sets: their size and their elements in order. Insertion order is part of a map's value.
- * - Sharing is not part of a value: an object that occurs twice is written twice. The exceptions are objects with identity,
- *   which the caller recognises by their keys: a second occurrence is the number of the first and is read as the same object.
+ * A value is a version byte and one item: a tag and its content. Counts and back-references are varints (7 bits a byte,
+ * low ones first).
+ * - Numbers: an integer from 0 to 2^53 - 1 as a varint (below 128 in the tag), a negative one down to 1 - 2^53 as the
+ *   varint of -1 - n; all others, including -0, NaN (one pattern) and the infinities, as little-endian float64.
+ * - Strings: one byte a character if all are below 256, else two, little-endian, so that lone surrogates survive. A
+ *   repeated string is its number in order of first occurrence.
+ * - Objects: keys in order of UTF-16 code units, then values. A repeated set of keys is its number. An absent key and
+ *   an `undefined` one differ.
+ * - Arrays, maps and sets: their size and elements in insertion order.
+ * - A repeated object is written again, unless its keys give it an identity: then it is the number of the first, and
+ *   read as the same object.
  *
- * Out of scope: bigints, class instances, functions, symbols, cycles without identity. The writer refuses them.
+ * The writer refuses bigints, class instances, functions, symbols, and cycles without identity.
  */
 
 export const canonicalVersion = 1;
@@ -42,7 +41,7 @@ export const tags = {
   small: 0x80, // and above: an integer below 128
 } as const;
 
-/** Whether objects with these keys, sorted, have an identity. */
+/** `keys` are sorted. */
 export type HasIdentity = (keys: readonly string[]) => boolean;
 
 export const noIdentity: HasIdentity = () => false;

@@ -1,8 +1,6 @@
 /**
- * Reads canonical bytes (canonical_format.ts) back into plain data.
- *
- * The journal's checksums vouch for the bytes, so a failure here means another format or a bug; it is a
- * `CanonicalError` with the position, never an endless loop or an allocation that the bytes do not pay for.
+ * Reads canonical bytes (canonical_format.ts). Checksums vouch for them, so a failure means another format or a bug: a
+ * `CanonicalError` with the position, never an endless loop or a huge allocation.
  */
 
 import { Buffer } from "node:buffer";
@@ -144,7 +142,7 @@ class Reader {
     return things[number]!;
   }
 
-  /** Of items, each of which takes a byte at least. */
+  /** Each item takes a byte at least. */
   #count(): number {
     const count = this.#varint();
     if (count > this.#bytes.length - this.#at) throw this.#problem(`too short for ${count} items`);

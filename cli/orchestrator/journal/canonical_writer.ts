@@ -1,7 +1,4 @@
-/**
- * Writes plain data as canonical bytes (canonical_format.ts). What is written depends on the value alone: what a
- * writer keeps between values only saves time. Not reentrant.
- */
+/** Writes canonical bytes (canonical_format.ts). State kept between values only saves time. Not reentrant. */
 
 import { assert } from "../../../core/assert.ts";
 import { canonicalVersion, deepest, type HasIdentity, noIdentity, tags } from "./canonical_format.ts";
@@ -9,7 +6,7 @@ import { canonicalVersion, deepest, type HasIdentity, noIdentity, tags } from ".
 interface Layout {
   readonly keys: readonly string[];
   readonly hasIdentity: boolean;
-  values: number; // how many values had been written when it last occurred
+  values: number; // value count at its last occurrence
   number: number; // in that value
 }
 
@@ -21,18 +18,18 @@ interface Shape {
 
 const firstBytes = 2 ** 12;
 const keptBytes = 2 ** 20; // a larger buffer is dropped after its value
-const mostShapes = 4096; // remembered: what strangers send must not fill the memory
+const mostShapes = 4096; // strangers must not fill the memory
 
 export class CanonicalWriter {
   readonly #hasIdentity: HasIdentity;
   readonly #shapes = new Map<number, Shape[]>(); // by number of keys
-  readonly #layouts = new Map<string, Layout>(); // by their keys
+  readonly #layouts = new Map<string, Layout>();
   #shapeCount = 0;
   #bytes = new Uint8Array(firstBytes);
   #view = new DataView(this.#bytes.buffer);
   #at = 0;
   #depth = 0;
-  #values = 0; // written so far
+  #values = 0;
   #layoutsInValue = 0;
   readonly #strings = new Map<string, number>();
   readonly #identities = new Map<object, number>();
@@ -94,7 +91,7 @@ export class CanonicalWriter {
     this.#room(9);
     this.#bytes[this.#at] = tags.float;
     this.#view.setFloat64(this.#at + 1, Number.isNaN(value) ? NaN : value, true);
-    if (Number.isNaN(value)) this.#view.setUint32(this.#at + 5, 0x7ff80000, true); // engines differ in the pattern of NaN
+    if (Number.isNaN(value)) this.#view.setUint32(this.#at + 5, 0x7ff80000, true); // engines differ in NaN's bits
     if (Number.isNaN(value)) this.#view.setUint32(this.#at + 1, 0, true);
     this.#at += 9;
   }
@@ -114,7 +111,7 @@ export class CanonicalWriter {
     }
   }
 
-  /** The text was written from `start` on with one byte a character. */
+  /** `text` was written at `start`, one byte a character. */
   #wide(text: string, start: number): void {
     let tagAt = start - 1;
     while (tagAt > 0 && this.#bytes[tagAt - 1]! >= 0x80) tagAt -= 1; // the bytes of the count; the tag is below 0x80

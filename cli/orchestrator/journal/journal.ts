@@ -1,13 +1,11 @@
 /**
- * The orchestrator's journal on disk: one SQLite file with a snapshot of the state and the events since, as opaque
- * bytes.
+ * The orchestrator's journal on disk: one SQLite file with a snapshot of the state and the events since.
  *
  * Each entry's checksum covers its predecessor's, a snapshot keeps that of the last entry before it, and a head row
- * of the same transaction names the last one. So a damaged, half-written or missing tail is found on open and cut
- * back to the last good entry, once SQLite finds the file itself sound; damage before that is refused, and a refused
- * file is not written to. Write-ahead logging with synchronous = full: once `append` returns, its entries survive a
- * power cut, if the medium is honest about syncs. One process at a time holds the file, and each opening raises its
- * epoch (journal_epoch.ts). Snapshots bound the entries, `maxBytes` the file.
+ * names the last entry. So a damaged or missing tail is found on open and cut back to the last good entry, if SQLite
+ * finds the file sound; earlier damage is refused, and a refused file is not written to. Write-ahead logging with
+ * synchronous = full: once `append` returns, its entries survive a power cut, if the medium honours syncs. Snapshots
+ * bound the entries, `maxBytes` the file.
  */
 
 import { Buffer } from "node:buffer";
@@ -19,14 +17,14 @@ import { JournalError, journalProblem } from "../../files/journal_error.ts";
 import { damaged, openJournalFile, type OpenJournalOptions, pageBytes } from "./journal_file.ts";
 
 export interface JournalEntry {
-  readonly nowMs: number; // of the machine's clock
+  readonly nowMs: number;
   readonly event: Uint8Array;
 }
 
 export interface Recovered {
   readonly snapshot: Uint8Array | null; // null: a new journal
-  readonly entries: readonly JournalEntry[]; // after the snapshot, in order
-  readonly cut: string | null; // what was cut off, for people
+  readonly entries: readonly JournalEntry[]; // after the snapshot
+  readonly cut: string | null; // what was cut off, in words
 }
 
 export interface History {
@@ -35,15 +33,14 @@ export interface History {
   readonly sequence: number;
 }
 
-const slackBytes = 16 * pageBytes; // of tables around what is written
+const slackBytes = 16 * pageBytes; // of tables around the content
 const quickBytes = 2 ** 20; // prepared in a few milliseconds
-const longEntries = 4096; // replaying them takes well below a second
-const longBytes = 32 * 2 ** 20; // of entries
+const longEntries = 4096; // replayed in well below a second
+const longBytes = 32 * 2 ** 20;
 const mostEntries = 8 * longEntries; // for any size of state: a few seconds' replay (`./lab bench hub restart`)
 
 /**
- * Of fenced journals. Closing one, as the garbage collector would, writes SQLite's log back into a file that is
- * another's by now.
+ * Closing a fenced journal, as the garbage collector would, writes SQLite's log into a file that is another's by now.
  */
 const abandoned: DatabaseSync[] = [];
 
@@ -60,12 +57,11 @@ export class Journal {
   #epoch: JournalEpoch | null = null; // null until the file is known to be sound
   #isFenced = false;
   #sequence = 0; // of the last entry
-  #crc = 0; // of the last entry
+  #crc = 0;
   #entries = 0; // since the snapshot
   #entryBytes = 0;
-  #stateBytes = 0; // of the snapshot
+  #stateBytes = 0;
 
-  /** Another run's, version's or configuration's journal is refused (`foreign`). */
   static open(options: OpenJournalOptions): { journal: Journal; recovered: Recovered } {
     return attempt(options.path, () => {
       const db = openJournalFile(options);
@@ -91,7 +87,7 @@ export class Journal {
     };
   }
 
-  /** One transaction: all of it or none survives a crash. */
+  /** One transaction. */
   append(entries: readonly JournalEntry[]): void {
     const { addEntry, setHead } = this.#statements;
     let sequence = this.#sequence;
@@ -120,7 +116,6 @@ export class Journal {
     return isSnapshotDue({ entries: this.#entries, entryBytes: this.#entryBytes, stateBytes: this.#stateBytes });
   }
 
-  /** Older entries are no longer needed. */
   snapshot(state: Uint8Array): void {
     this.#replaceSnapshot({ sequence: this.#sequence, chain: this.#crc, state });
   }
@@ -205,7 +200,6 @@ export class Journal {
     }
   }
 
-  /** Within the file's own limit, with the pages around them. */
   #hasPages(bytes: number): boolean {
     const count = (name: string) => Number(this.#db.prepare(`pragma ${name}`).get()?.[name]);
     const free = count("max_page_count") - count("page_count") + count("freelist_count");
@@ -242,7 +236,7 @@ export class Journal {
     return state;
   }
 
-  /** After the snapshot, up to the first missing or damaged one. */
+  /** Up to the first missing or damaged one. */
   #goodEntries(): JournalEntry[] {
     const good: JournalEntry[] = [];
     const rows = this.#db.prepare("select sequence, crc, now_ms, event from entries order by sequence").iterate();
@@ -261,7 +255,7 @@ export class Journal {
     return good;
   }
 
-  /** Null if the last good entry was the last one made durable. */
+  /** Null: nothing durable was lost. */
   #cutText(damaged: number): string | null {
     const head = this.#db.prepare("select sequence, crc from head").get();
     const last = head?.["sequence"];
@@ -290,8 +284,8 @@ export class Journal {
 }
 
 /**
- * Replaying would take long. A large state is written less often, once the entries are as large as the state:
- * otherwise an orchestrator of thousands would write little but snapshots.
+ * Replaying would take long. A large state waits until the entries are as large, so that not only snapshots are
+ * written.
  */
 export function isSnapshotDue(
   { entries, entryBytes, stateBytes }: { entries: number; entryBytes: number; stateBytes: number },
@@ -307,7 +301,7 @@ function snapshotCrc(of: { sequence: number; chain: number; state: Uint8Array })
   return crc32(of.state, crc32(head));
 }
 
-/** Of an entry and everything before it. */
+/** Covers the entry and everything before it. */
 function chain(previous: number, { nowMs, event }: JournalEntry): number {
   const head = Buffer.alloc(16);
   head.writeDoubleLE(nowMs, 0);
@@ -320,7 +314,7 @@ function attempt<T>(path: string, body: () => T): T {
   try {
     return body();
   } catch (error) {
-    if (error instanceof AssertionFailure) throw error; // our own bug is rethrown as it is
+    if (error instanceof AssertionFailure) throw error; // our own bug
     throw journalProblem(error, { path, maxBytes: null });
   }
 }

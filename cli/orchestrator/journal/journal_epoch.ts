@@ -1,10 +1,9 @@
 /**
  * The fencing token of a journal: a number that every opening raises. A process writes only while the number is its
- * own, so one that lost the journal to another (a network disk dropped its lock, it was frozen and replaced) stops.
+ * own, so that one that lost the journal (a network disk dropped its lock, it was frozen and replaced) stops.
  *
- * The journal's file keeps the number; a small file beside it is what commits compare, because SQLite serves its own
- * file from memory while it believes that it holds the lock. Between the comparison and the commit another process
- * may still take over; only a store that compares and commits in one step closes that gap.
+ * Commits compare a small file, because SQLite serves its own from memory while it believes it holds the lock. Between
+ * comparison and commit another process may still take over.
  */
 
 import { JournalError } from "../../files/journal_error.ts";
@@ -18,7 +17,7 @@ export class JournalEpoch {
     this.#value = value;
   }
 
-  /** Fences every earlier opening. `from`: what the journal's file says. */
+  /** `from`: the journal's own number. */
   static raise(journalPath: string, from: number): JournalEpoch {
     const epoch = new JournalEpoch(journalPath, Math.max(from, readEpoch(journalPath) ?? 0) + 1);
     epoch.#write();
@@ -29,7 +28,7 @@ export class JournalEpoch {
     return this.#value;
   }
 
-  /** Throws a `JournalError` "fenced" unless this opening is the last one. */
+  /** Throws a "fenced" `JournalError` unless this opening is the last. */
   assertOwn(): void {
     const found = readEpoch(this.#journalPath);
     if (found === this.#value) return;

@@ -1,7 +1,6 @@
 /**
- * The SQLite file under the journal: its settings, tables and identity, written in one transaction into a new file.
- * Refuses a file of another run, program version or configuration (`foreign`), and one that has lost its beginning
- * (`damaged`) before SQLite would reinitialise it.
+ * The SQLite file under the journal. Refuses a file of another run, program version or configuration (`foreign`), and
+ * one without its beginning (`damaged`).
  */
 
 import { DatabaseSync } from "node:sqlite";
@@ -9,8 +8,8 @@ import { JournalError, journalProblem } from "../../files/journal_error.ts";
 
 export interface JournalIdentity {
   readonly run: string;
-  readonly program: string; // another version may replay the same events to another state
-  readonly config: string; // hash of the run's configuration
+  readonly program: string; // another version may replay to another state
+  readonly config: string; // hash
 }
 
 export interface OpenJournalOptions {
@@ -22,7 +21,7 @@ export interface OpenJournalOptions {
 const format = "iota-journal-5";
 export const pageBytes = 16_384;
 const checkpointPages = 1000; // 16 MiB of log
-const logSlackBytes = 64 * 2 ** 20; // of the log, kept for later entries
+const logSlackBytes = 64 * 2 ** 20;
 
 const schema = `
   create table meta (key text primary key, value text not null) without rowid;
@@ -72,7 +71,7 @@ export function refuseHeld(path: string): void {
   }
 }
 
-/** SQLite treats an empty file as new, and deletes the log that still holds its content. */
+/** SQLite takes an empty file as new and deletes the log that holds its content. */
 function refuseHeadless(path: string): void {
   if (bytesOf(path) === 0 && bytesOf(`${path}-wal`) > 0) {
     throw damaged(path, "its beginning is gone: it is empty while its log is not");

@@ -1,15 +1,13 @@
 /**
- * How far the journal had come, in a small file beside it: the witness against a journal that lost its tail.
- *
- * SQLite treats a log that ends early, or is gone, as one that was never longer. The mark names the last entry whose
- * effects may have been seen outside. Written after every batch, in place, not synced: it is never ahead of durable
- * entries, and without it only the detection is lost.
+ * How far the journal had come, in a small file beside it, because SQLite treats a truncated or missing log as one that
+ * was never longer. It names the last entry whose effects may have been seen outside. Written in place after every
+ * batch, not synced: it is never ahead of durable entries.
  */
 
 import { crc32 } from "node:zlib";
 
 export interface Mark {
-  readonly sequence: number; // of the last durable entry
+  readonly sequence: number; // last durable entry
   readonly round: number;
   readonly step: number;
 }
@@ -35,7 +33,7 @@ export class JournalMark {
       this.#file.seekSync(0, Deno.SeekMode.Start);
       this.#file.writeSync(new TextEncoder().encode(`${text.padEnd(lineBytes - 1)}\n`));
     } catch {
-      // The entry itself is durable; the mark only stays behind.
+      // The entry is durable; only the mark lags.
     }
   }
 

@@ -1,9 +1,4 @@
-/**
- * What a journal's thread and its owner tell each other.
- *
- * Items are written in the order they are sent; each is one transaction. When one is refused, the items sent after it
- * are dropped, and the owner sends all of them again.
- */
+/** Messages between a journal's thread and its owner. Each item is one transaction, written in order. */
 
 import { CanonicalWriter } from "./canonical_writer.ts";
 import { readCanonical } from "./canonical_reader.ts";
@@ -11,7 +6,6 @@ import type { JournalEntry, Recovered } from "./journal.ts";
 import type { JournalProblem } from "../../files/journal_error.ts";
 import type { OpenJournalOptions } from "./journal_file.ts";
 
-/** How far the run has come when these are durable. */
 export interface Progress {
   readonly round: number;
   readonly step: number;
@@ -35,7 +29,7 @@ export type ToJournal =
 export type FromJournal =
   | { readonly type: "opened"; readonly recovered: Recovered; readonly sequence: number }
   | { readonly type: "notOpened"; readonly failure: JournalFailure }
-  | { readonly type: "durable" } // the first item that was still under way
+  | { readonly type: "durable" } // first item under way
   | { readonly type: "refused"; readonly failure: JournalFailure }
   | { readonly type: "compacted"; readonly sequence: number }
   | { readonly type: "snapshotWanted"; readonly because: string }

@@ -1,9 +1,7 @@
 /**
- * The near end of a journal that is written by a thread of its own.
- *
- * Entries that come while others are being written become durable together, in one transaction. When a write fails,
- * only its first item is told; it and everything behind it are written again, in order, once that item is offered
- * again. So nothing is lost, doubled or overtaken.
+ * The near end of a journal that a thread writes. Entries that come during a write become durable together. When a
+ * write fails, only its first item is told; it and all behind it are written again, in order, once that item is offered
+ * again.
  */
 
 import { unreachable } from "../../../core/assert.ts";
@@ -44,7 +42,7 @@ export interface WriterHandlers {
   readonly onStopped: (why: string) => void;
 }
 
-/** To whatever writes the journal: messages arrive in order. */
+/** Messages arrive in order. */
 export interface WriterLink {
   send(message: ToJournal, transfer: Transferable[]): void;
   end(): void;
@@ -59,8 +57,8 @@ export class JournalThread {
   readonly #writer: WriterLink;
   readonly #options: JournalThreadOptions;
   readonly #tickets: JournalTicket[] = []; // not durable, in order
-  readonly #groups: number[] = []; // under way: how many of the first tickets each has
-  #bytes = 0; // of the tickets
+  readonly #groups: number[] = []; // tickets of each group under way
+  #bytes = 0;
   #writes = 0;
   #refusals = 0;
   #stopped: JournalError | null = null;
@@ -139,7 +137,6 @@ export class JournalThread {
     }
   }
 
-  /** A snapshot by itself, or as many batches as fit. */
   #groupAt(start: number): JournalTicket[] {
     const group: JournalTicket[] = [];
     let bytes = 0;

@@ -1,4 +1,4 @@
-/** The thread that writes a journal (journal_writer.ts), and starts the one that replays its history. */
+/** The thread that writes a journal (journal_writer.ts) and starts the one that replays it. */
 
 import type { History } from "./journal.ts";
 import {

@@ -1,11 +1,7 @@
 /**
- * The far end of a journal's thread: writes items in the order they come, each one transaction and then its mark.
- * After a failed write it drops everything that was sent before the owner knew of it, so that nothing overtakes the
- * failed item.
- *
- * When a snapshot is due, the journal's own history is replayed elsewhere (`compact`) while appends go on, and its
- * last state replaces it: the owner's loop would stand still for a large state. A history that does not replay would
- * not replay after a crash either, so then the owner is asked for its live state.
+ * The far end of a journal's thread: writes items in order. After a failed write it drops what was sent before the
+ * owner knew, so that nothing overtakes the failed item. For a snapshot, the history is replayed elsewhere (`compact`),
+ * because a large state would block the owner's loop; if it does not replay, the owner is asked for its live state.
  */
 
 import { present, unreachable } from "../../../core/assert.ts";
@@ -107,7 +103,7 @@ export class JournalWriter {
       this.#options.beforeWrite?.();
       journal.compact(compacted);
     } catch (error) {
-      failureOf(error); // the next append meets the same trouble, and its owner is told
+      failureOf(error); // the next append fails too and tells the owner
       this.#compactFrom = journal.sequence + retryEntries;
       return;
     }
@@ -115,7 +111,7 @@ export class JournalWriter {
   }
 }
 
-/** Anything else is our bug: it ends this thread, and with it the run. */
+/** Any other error is our bug and ends the run. */
 function failureOf(error: unknown): JournalFailure {
   if (!(error instanceof JournalError)) throw error;
   return { code: error.code, message: error.message };

@@ -1,9 +1,7 @@
 /**
- * `POST /api/v1/admin`: one signed request of the run's owner.
- *
- * The owner has the key that proves the orchestrator in every hello and signs the run's log. A request is accepted
- * once, for this orchestrator, path and body, within the gate's window, and none that is older than this process,
- * which does not know those accepted before it.
+ * `POST /api/v1/admin`: one signed request of the run's owner, who has the orchestrator's key. It is accepted once, for
+ * this orchestrator, path and body, within the gate's window, and not from before this process, which does not know
+ * what was accepted then.
  */
 
 import { createHash } from "node:crypto";

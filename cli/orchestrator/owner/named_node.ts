@@ -1,7 +1,4 @@
-/**
- * Which node an owner means: an address, its beginning, or on the owner's machine the name of a wallet in the run's
- * folder.
- */
+/** Which node an owner means: an address, its beginning, or a wallet's name in the run's folder. */
 
 import { hotkeyExists } from "../../../chain/wallet/hotkey_files.ts";
 import { hotkeyAddress } from "../../../chain/wallet/wallet_list.ts";
@@ -9,12 +6,12 @@ import { type Parsed, parsed, refused } from "../../../core/fault.ts";
 import { type NodeId, nodeId } from "../../../core/ids.ts";
 import { UsageError } from "../../program/errors.ts";
 
-/** Few enough to type; two addresses share the first 6, of which the first is the same in all, in one of some 60 million pairs. */
+/** Easy to type; one in some 60 million pairs of addresses shares them. */
 export const fewestCharacters = 6;
 
 export const beginningPattern = new RegExp(`^[1-9A-HJ-NP-Za-km-z]{${fewestCharacters},64}$`);
 
-/** `which`: what the nodes have in common, "member of the run". */
+/** `which`: "member of the run". */
 export function nodeNamed(text: string, { nodes, which }: { nodes: Iterable<string>; which: string }): Parsed<NodeId> {
   const found = [...nodes].filter((node) => node.startsWith(text));
   const [first, ...others] = found;

@@ -1,4 +1,4 @@
-/** One request of a run's owner on its way to the orchestrator: signed, sent, and its answer in words. */
+/** An owner's request: signed, sent, and answered in words. */
 
 import { createHash } from "node:crypto";
 import * as v from "valibot";
@@ -27,7 +27,7 @@ export async function identityAt(url: string): Promise<{ runId: string; hub: Nod
 }
 
 export interface OwnedRun {
-  readonly url: string; // of the orchestrator, without a path
+  readonly url: string;
   readonly pair: HotkeyPair;
   readonly run: string;
 }

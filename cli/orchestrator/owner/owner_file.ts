@@ -1,6 +1,6 @@
 /**
- * `owner.json` in the run's folder: what a run's owner has decided and a restarted orchestrator must still know.
- * Written atomically before anything is done. A damaged one stops the start, rather than let in who was removed.
+ * `owner.json`: the owner's decisions that a restart must know, written atomically before they take effect. A damaged
+ * one stops the start, so that a removed node stays out.
  */
 
 import * as v from "valibot";

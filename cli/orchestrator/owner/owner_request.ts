@@ -1,4 +1,4 @@
-/** What a run's owner may ask of its orchestrator, parsed from a stranger's bytes. */
+/** Requests of a run's owner, parsed from a stranger's bytes. */
 
 import * as v from "valibot";
 import { knobAt } from "../../../core/config/knobs.ts";
@@ -7,10 +7,10 @@ import { beginningPattern } from "./named_node.ts";
 
 export type OwnerRequest =
   | { readonly action: "pause" | "resume" | "stop" | "stopAfterRound" }
-  | { readonly action: "kick" | "admit"; readonly node: string } // its address or a beginning of it
+  | { readonly action: "kick" | "admit"; readonly node: string }
   | { readonly action: "rate"; readonly learningRate: number };
 
-/** Signed for another run of the same owner, it does nothing here. */
+/** For another run of the same owner, it does nothing here. */
 export interface OwnerCall {
   readonly run: string;
   readonly request: OwnerRequest;
@@ -55,10 +55,6 @@ function readAs<Shape extends typeof callShape | typeof requestShape>(
   return refused("malformedMessage", `${where} ${rule}`);
 }
 
-/**
- * What the run's owner is answered over HTTP, by the orchestrator and by the owner's own page: bodies in, words or
- * faults out.
- */
 const mostBytes = 4_096;
 
 export async function readBody({ body }: Request): Promise<Parsed<string>> {

@@ -1,4 +1,4 @@
-/** The key on a live screen with which a run's owner pauses it, and lets it go on. */
+/** The live screen's key with which a run's owner pauses and resumes it. */
 
 import { loadHotkey } from "../../../chain/wallet/hotkey_files.ts";
 import type { KeyAction } from "../../terminal/screen/live_screen.ts";
@@ -6,8 +6,8 @@ import { identityAt, sendToHub } from "./owner_call.ts";
 import type { OwnerRequest } from "./owner_request.ts";
 
 export interface PauseKeyOptions {
-  readonly isPaused: () => boolean; // by its owner
-  /** Returns what was done; rejects with the reason why not. */
+  readonly isPaused: () => boolean;
+  /** Returns what was done; rejects with the reason. */
   readonly act: (request: OwnerRequest) => Promise<string>;
 }
 
@@ -21,7 +21,7 @@ export const pauseKey = ({ isPaused, act }: PauseKeyOptions): KeyAction => ({
   },
 });
 
-/** `url`: where it serves, without a path. */
+/** `url`: without a path. */
 export async function askOwnHub(
   { folder, url }: { folder: string; url: string },
   request: OwnerRequest,

@@ -1,7 +1,4 @@
-/**
- * `iota admin`: signs one request with the key of a run's orchestrator, found in the run's folder or as told, and
- * sends it to the running orchestrator.
- */
+/** `iota admin`: signs a request with the key of a run's orchestrator and sends it. */
 
 import type { HotkeyPair } from "../../../chain/wallet/hotkey.ts";
 import { hotkeyExists, loadHotkey } from "../../../chain/wallet/hotkey_files.ts";

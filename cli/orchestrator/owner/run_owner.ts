@@ -1,9 +1,6 @@
 /**
- * Acts for a run's owner inside its orchestrator: pauses, removes nodes, sets the learning rate, stops after a round.
- *
- * A decision that outlives the process is on disk first, then the record says it, then it takes effect. Calls run one
- * after another. Invariant: a removed node is refused at the door, also after a restart, until the owner admits it
- * again.
+ * Acts for a run's owner. A lasting decision is saved first, then recorded, then takes effect. Calls run one after
+ * another. Invariant: a removed node is refused, also after a restart, until the owner admits it again.
  */
 
 import { changesBetween, withChanges } from "../../../core/settings/change.ts";
@@ -26,7 +23,6 @@ export interface RunOwnerOptions {
   >;
   readonly tell: (record: RunRecord) => void;
   readonly saveSettings: (config: RunConfig) => Promise<void>;
-  /** Calls back when the events under way are dealt with. */
   readonly later: (callback: () => void) => void;
 }
 
@@ -50,7 +46,7 @@ export class RunOwner {
     this.#options.role().holdForOwner(true);
   }
 
-  /** Null: the owner has nothing against the node. */
+  /** Null: not removed. */
   check(node: NodeId): Fault | null {
     return this.#removed.has(node) ? removalOf(node) : null;
   }

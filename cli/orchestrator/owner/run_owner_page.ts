@@ -1,4 +1,4 @@
-/** `iota admin page`: the dashboard of a running orchestrator on this machine, with what its owner may do. Until Ctrl-C. */
+/** `iota admin page`: the dashboard of an orchestrator on this machine, with the owner's controls. Until Ctrl-C. */
 
 import { fault, type Parsed, parsed, refused } from "../../../core/fault.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
@@ -13,7 +13,7 @@ import { outboundFetch } from "../../program/outbound.ts";
 import { openDashboard } from "../../observe/dashboard/dashboard.ts";
 import { answerOf, headers, type OwnerRequest, readBody, readOwnerRequest, refusal } from "./owner_request.ts";
 
-const host = "127.0.0.1"; // whoever reaches the page and has its key acts as the owner
+const host = "127.0.0.1"; // anyone with the page and its key acts as the owner
 const keyBytes = 32;
 
 export async function runOwnerPage(context: CommandContext, owned: OwnedRun): Promise<number> {
@@ -58,8 +58,8 @@ export async function runOwnerPage(context: CommandContext, owned: OwnedRun): Pr
 
 /** `/owner` acts, everything else is the orchestrator's. */
 interface OwnerPageOptions {
-  readonly hub: string; // its address, without a path
-  readonly key: string; // of the page
+  readonly hub: string; // without a path
+  readonly key: string;
   readonly act: (request: OwnerRequest) => Promise<Parsed<string>>;
 }
 
@@ -96,7 +96,7 @@ async function answer(request: Request, { key, act }: Pick<OwnerPageOptions, "ke
   return answerOf(asked.ok ? await act(asked.value) : asked);
 }
 
-/** In a time that says nothing about where they differ. */
+/** In constant time. */
 function isSame(a: string, b: string): boolean {
   const [first, second] = [a, b].map((text) => createHash("sha256").update(text).digest());
   return timingSafeEqual(first!, second!);
@@ -118,7 +118,6 @@ async function passOn(url: string, { signal }: Request): Promise<Response> {
   }
 }
 
-/** The browser asks again by itself. */
 function untilBroken(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream({

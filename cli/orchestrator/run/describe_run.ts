@@ -1,7 +1,4 @@
-/**
- * The opening lines of a run: one that anybody understands, the numbers derived from --size (--verbose), and the
- * text.
- */
+/** A run's opening lines. */
 
 import type { RunConfig } from "../../../core/config/config.ts";
 import { isMeasured, longestRound, mergeShareOf } from "../../../core/config/round_length.ts";
@@ -15,15 +12,15 @@ import { decimal, plural } from "../../terminal/text/format.ts";
 
 export interface TextFacts {
   readonly corpus: string;
-  readonly tokens: number; // of the training split
+  readonly tokens: number;
   readonly bytesPerToken: number;
   readonly unigramEntropy: number; // nats per token of the held-out split
-  readonly use: TextUse | null; // null: of a dataset of an older version
-  readonly doubt?: string | null; // what else than prose it could be; absent: it is prose
+  readonly use: TextUse | null; // null: an older version's dataset
+  readonly doubt?: string | null; // what it could be instead of prose
 }
 
 export interface TextUse {
-  readonly textBytes: number; // all of it
+  readonly textBytes: number;
   readonly trainingBytes: number;
   readonly heldOutBytes: number;
   readonly duplicates: number; // documents
@@ -44,7 +41,6 @@ export function sayRun(output: Pick<Output, "line" | "detail">, config: RunConfi
   for (const line of describeSettings(config)) output.detail(line);
 }
 
-/** `49,312 parameters`, `1.07 M parameters`, `1.24 billion parameters`. */
 export function parametersText(count: number): string {
   if (count < 1e6) return `${decimal(count)} parameters`;
   return count < 1e9 ? `${decimal(count / 1e6)} M parameters` : `${decimal(count / 1e9)} billion parameters`;
@@ -75,7 +71,6 @@ export function describeSettings(config: RunConfig): string[] {
   ];
 }
 
-/** The run's default codec where it is used, and the others by receiving stage. */
 function codecsText(config: RunConfig): string {
   const named = ({ codec, width, gradientBits, sideWidth }: WireSpec) =>
     `codec ${codec}${codecs[codec].describe(width)}` +
@@ -113,7 +108,7 @@ export function describeText(
   ];
 }
 
-/** A person who gave 10 MB must not find out at the end that 200 kB were learnt. */
+/** A person who gave 10 MB must learn now that only 200 kB are used. */
 function describeUse(corpus: string, use: TextUse): string[] {
   const { textBytes, trainingBytes, heldOutBytes, duplicates, duplicateBytes, maxBytes } = use;
   const usedBytes = trainingBytes + heldOutBytes;
@@ -133,7 +128,6 @@ function describeUse(corpus: string, use: TextUse): string[] {
   ];
 }
 
-/** `200 kB`, `10.8 MB`: decimal, like data.maxBytes. */
 function size(bytes: number): string {
   if (bytes < 1e3) return plural(bytes, "byte");
   return bytes < 1e6 ? `${decimal(Number((bytes / 1e3).toPrecision(3)))} kB` : `${decimal(bytes / 1e6)} MB`;

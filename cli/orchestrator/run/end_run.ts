@@ -1,4 +1,4 @@
-/** A started run until it ends: its summary, its exit code, and what is closed and kept. */
+/** A started run until it ends: summary, exit code, and what is closed and kept. */
 
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import { BlobError } from "../../../net/blobs/blobs.ts";
@@ -22,8 +22,8 @@ export async function untilTheEnd(
   interruption.addEventListener("abort", onAbort);
   if (interruption.aborted) onAbort();
   const { path } = prepared.folder;
-  let isOver = false; // from then on the run can resume only from a checkpoint
-  let isOurs = true; // the run's folder
+  let isOver = false; // then the run can resume only from a checkpoint
+  let isOurs = true;
   try {
     const result = await Promise.race([run.role.finished, run.chainFailed]);
     if (result.finished) await Promise.race([run.followers.samples.finish(), run.chainFailed]);

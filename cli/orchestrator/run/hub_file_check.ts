@@ -1,7 +1,4 @@
-/**
- * Checks what [hub] in a run's file says about TLS and the address, and reports problems by line. Typed values are
- * rejected by option name when the place is opened (hub_place.ts).
- */
+/** Checks TLS and address in [hub] of a run's file, with problems by line. */
 
 import type { Problem } from "../../../core/settings/parse.ts";
 import type { CommandContext } from "../../terminal/command.ts";
@@ -21,7 +18,6 @@ interface GivenPlace {
   readonly publicAddress: NamedPath | undefined;
 }
 
-/** As in `config check`. */
 export async function hubFileProblems(
   table: ConfigFile["table"],
   { environment }: Pick<CommandContext, "environment">,
@@ -34,7 +30,6 @@ export async function hubFileProblems(
   return await problemsOf(placeBy(given));
 }
 
-/** Of the merged options, those that come from the --config file. */
 export async function mustHaveSoundHub(
   { options, environment }: Pick<CommandContext, "options" | "environment">,
 ): Promise<void> {
@@ -54,7 +49,6 @@ export async function mustHaveSoundHub(
   });
 }
 
-/** A table's value may be a number, and a path may begin with `~`. */
 export function hubTexts(table: ConfigFile["table"], environment: Environment): ReadonlyMap<string, string> {
   return new Map(
     [...hubPart(table)].map(([spec, value]) => [

@@ -1,8 +1,6 @@
 /**
- * The orchestrator's signing key: the named wallet's, or the run's own hotkey in its folder.
- *
- * Invariant: a run keeps its key. Its nodes accept no other, so a start with another key is refused before it changes
- * anything.
+ * The orchestrator's signing key: the named wallet's, or the run's own hotkey. Invariant: a run keeps its key, the only
+ * one its nodes accept.
  */
 
 import type { HotkeyPair } from "../../../chain/wallet/hotkey.ts";
@@ -17,7 +15,7 @@ import type { RunPlan } from "./plan_run.ts";
 
 export interface HubKey {
   readonly signer: HotkeyPair;
-  /** Where the wallet's hotkey was found; null: the run's own key. */
+  /** Null: the run's own key. */
   readonly wallet: HotkeyPlace | null;
 }
 
@@ -43,7 +41,7 @@ async function openWallet(
     const isMissing = error instanceof UserError && error.cause instanceof WalletError &&
       error.cause.code === "missing";
     if (!isMissing || (plan.saved?.hub ?? null) === null) throw error;
-    throw otherKey(plan, error.message); // a new key would not help
+    throw otherKey(plan, error.message);
   }
 }
 

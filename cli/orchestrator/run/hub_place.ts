@@ -1,6 +1,6 @@
 /**
- * Where an orchestrator listens and how others reach it, from its options. --loopback overrides all settings of
- * addresses and TLS: a swarm's nodes are on this machine.
+ * Where an orchestrator listens and is reached. --loopback overrides all settings of addresses and TLS: a swarm's nodes
+ * are on this machine.
  */
 
 import { basename } from "node:path";
@@ -12,18 +12,17 @@ import { type NamedPath, readTlsPair, type TlsPair } from "../../files/tls_files
 
 export interface HubPlace extends WantedPlace {
   readonly tls: TlsPair | null;
-  readonly certificateFile: string | null; // the file's name without folders
+  readonly certificateFile: string | null; // name without folders
   urlAt(port: number): string;
   /** For nodes that cannot reach that one. */
   othersAt(port: number): string[];
   readonly isLoopback: boolean;
   readonly isLoopbackAsked: boolean;
-  readonly isPublicGiven: boolean; // --public-address: nodes dial another address than the port's own
-  /** That the nodes of a resumed run know, if they will not find this orchestrator there. */
+  readonly isPublicGiven: boolean; // by --public-address
+  /** Where a resumed run's nodes look for it; null: still valid. */
   formerUrl(port: number): string | null;
 }
 
-/** `saved`: the run's former address, at which its nodes look for it. */
 export async function hubPlace(options: OptionValues, saved: SavedRun | null): Promise<HubPlace> {
   const isLoopback = options.flag("loopback");
   const wanted = wantedPlace(options, saved);
@@ -44,7 +43,7 @@ export async function hubPlace(options: OptionValues, saved: SavedRun | null): P
     const former = publicUrl({ ...boundAt(saved.port), host: unbracketed(saved.host), isTls: wasTls });
     return former === urlAt(port) ? null : former;
   };
-  urlAt(wanted.ports[0]); // a wrong --public-address ends the command before anything is opened
+  urlAt(wanted.ports[0]); // fails on a wrong --public-address before anything opens
   return {
     host,
     ports: wanted.ports,
@@ -59,7 +58,7 @@ export async function hubPlace(options: OptionValues, saved: SavedRun | null): P
   };
 }
 
-/** Values from the file were already checked (hub_file_check.ts). */
+/** hub_file_check.ts has checked the file's values. */
 function pathOf(options: OptionValues, name: string): NamedPath | undefined {
   const text = options.text(name);
   return text === undefined ? undefined : { name: `--${name}`, text };

@@ -1,4 +1,4 @@
-/** The owner's control of a run, with the commands that earlier processes received. */
+/** The owner's control of a run, with earlier processes' decisions. */
 
 import { changesBetween } from "../../../core/settings/change.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";

@@ -1,4 +1,4 @@
-/** The run's projection and its signed log, each continued from earlier processes. */
+/** The run's projection and signed log, continued from earlier processes. */
 
 import type { OrchestratorEffect } from "../../../core/orchestrator/event.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
@@ -16,7 +16,7 @@ import { Projection } from "../../observe/projection/projection.ts";
 import type { PreparedRun } from "./prepare_run.ts";
 import { runFacts } from "./run_facts.ts";
 
-/** The journal's own lock comes first, so the logs are opened only after its replay. */
+/** Logs are opened after the replay, because the journal's lock comes first. */
 export class ReplayedEffects {
   readonly effects: OrchestratorEffect[] = []; // only those that a log may keep
 
@@ -25,7 +25,7 @@ export class ReplayedEffects {
   }
 }
 
-/** From the record log, or without one from the records that the journal replays. */
+/** From the record log, else from replayed records. */
 export async function openProjection(
   { output }: CommandContext,
   options: {
@@ -38,7 +38,7 @@ export async function openProjection(
   },
 ): Promise<{
   projection: Projection;
-  recordedStep: number | null; // by earlier processes; null: no log has a line of theirs
+  recordedStep: number | null; // null: no log has lines of earlier processes
   ledger: RunLedger;
   onRecord: (record: RunRecord) => void;
   /** `isOurs`: no other process has taken over the run's folder. */

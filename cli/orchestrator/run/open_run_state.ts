@@ -1,8 +1,7 @@
 /**
- * Where a run starts: from its journal if no checkpoint has overtaken it, else from its newest whole checkpoint, else
- * at step 0. Newer checkpoints, which are damaged or belong to another run, are put aside.
- *
- * It also cleans the blob store, and restores a round's missing parameters from the checkpoint of the same round.
+ * Where a run starts: from its journal unless a checkpoint is newer, else from its newest whole checkpoint, else at
+ * step 0. Newer checkpoints that are damaged or another run's are put aside. It also cleans the blob store, and
+ * restores a round's missing parameters from its checkpoint.
  */
 
 import { type BlobHash, blobHash, type BlobRef } from "../../../core/ids.ts";
@@ -30,11 +29,11 @@ import { hasJournal, markedStep, type OpenJournal, openRunJournal } from "./reco
 import { type BegunAt, savedSummary } from "../../observe/run_summary.ts";
 
 const storedBlobs = 256; // of the largest size, at once
-const ownBlobs = 64; // of these, reserved for the orchestrator, which needs them to end a round
+const ownBlobs = 64; // reserved for the orchestrator to end a round
 
 export interface OpenRunState {
   readonly store: LocalBlobStore;
-  readonly memberBytes: number; // the part of the store's capacity that members may fill
+  readonly memberBytes: number;
   readonly journal: OpenedJournal["journal"];
   readonly recovered: RecoveredRun | null;
   readonly from: { readonly step: number; readonly sources: RoundSources } | null;
@@ -45,7 +44,7 @@ export interface OpenRunOptions {
   readonly stages: readonly StageSpec[];
   readonly onReplayed: (effects: readonly OrchestratorEffect[]) => void;
   readonly onLost?: (hash: BlobHash) => void;
-  readonly openJournal?: OpenJournal; // default: one that this thread writes itself
+  readonly openJournal?: OpenJournal; // @default written by this thread
   readonly warn: (text: string) => void;
 }
 
@@ -115,16 +114,14 @@ async function putBack(
   }
 }
 
-// ----------------------------------------------------------------------------------------- as the command opens it
-
 export interface OpenStorage extends OpenRunState {
   readonly members: HubStore;
-  /** As the journal's mark or the last summary says. */
+  /** By the journal's mark or the last summary. */
   readonly toldStep: number | null;
   readonly hadJournal: boolean;
 }
 
-/** The journal is opened first: its lock refuses a second process before anything else is written to the folder. */
+/** Opens the journal first: its lock refuses a second process before anything else is written. */
 export async function openStorage(
   { limits, ...options }: OpenRunOptions & { limits: NetLimits },
 ): Promise<OpenStorage> {

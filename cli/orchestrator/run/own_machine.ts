@@ -1,4 +1,4 @@
-/** What a run's role uses of this machine: threads and processor, clock and random numbers, port, disk. */
+/** What a run's role uses of this machine. */
 
 import { setImmediate } from "node:timers";
 import type { StageSpec } from "../../../core/model/spec.ts";
@@ -35,7 +35,7 @@ export function ownMachine(prepared: PreparedRun, options: OwnMachineOptions) {
     timers: systemTimers,
     random: systemRandom,
     verify: verifySignature,
-    gather: (callback) => setImmediate(callback), // after all readable sockets have been read
+    gather: (callback) => setImmediate(callback), // after all readable sockets
     checker: new SignatureThread({ run: runId, verify: verifySignature, warn }),
     arithmetic: new ArithmeticThreads({ config, stages, warn }),
     openReferee: () => openDevice("cpu", { threads: 1 }),

@@ -1,6 +1,6 @@
 /**
- * Plans a run before anything is written: begin it or resume it, and with which settings. Settings given now override
- * the run's. A change to a setting that must stay is refused by name (core/settings/change.ts).
+ * Plans a run before anything is written. Settings given now override the run's; a change to a lasting one is refused
+ * by name (core/settings/change.ts).
  */
 
 import { resolve } from "node:path";
@@ -29,7 +29,7 @@ export interface RunPlan {
   readonly putsAside: boolean; // the existing run
   readonly config: RunConfig;
   readonly origins: Origins;
-  readonly changes: readonly SettingChange[]; // of a resumed run
+  readonly changes: readonly SettingChange[];
   readonly runId: string;
   readonly saved: SavedRun | null;
   readonly found: FoundCheckpoint | null;
@@ -37,10 +37,9 @@ export interface RunPlan {
   readonly advice: PlanAdvice;
 }
 
-/** With its line in the file. */
 export interface PlanAdvice {
-  readonly folder: string; // how to give another run another folder
-  readonly steps: string | null; // the line of the file that sets the steps
+  readonly folder: string; // how to give a run another folder
+  readonly steps: string | null; // the file's line
 }
 
 /** `ownPath`: the run's folder without --data. */
@@ -53,7 +52,7 @@ export async function planRun(
   if (given.problems.length > 0) throw await settingsError(given.problems, run);
   const name = given.values.get("name") ?? knobAt("name").default;
   const found = await findRunFolder(context, () => ownPath(String(name)));
-  const place = { ...found, path: resolve(found.path) }; // so that printed commands work in any folder
+  const place = { ...found, path: resolve(found.path) }; // printed commands must work in any folder
   const mark = await folderMark(place.path);
   const isFresh = context.options.flag("fresh");
   if (!isFresh || (run.file !== null && resolve(run.file.path) === `${place.path}/run.toml`)) await mustBeOurs(place);
@@ -69,10 +68,10 @@ export async function planRun(
   };
 }
 
-/** A person's own run.toml in a folder without a run: it would be overwritten. */
+/** A person's own run.toml would be overwritten. */
 async function mustBeOurs({ path, holdsRun }: RunPlace): Promise<void> {
   if (!holdsRun || await hasJournal(path) || isRunText(await readRunText(path))) return;
-  if (await exists(`${path}/run.json`) || await exists(`${path}/checkpoints`)) return; // the file is only out of order
+  if (await exists(`${path}/run.json`) || await exists(`${path}/checkpoints`)) return; // only the file is damaged
   throw new UserError(
     `Cannot use '${path}' for a run: iota would overwrite its run.toml, which iota did not write`,
     { next: `Move the file: mv ${shellWords([`${path}/run.toml`, `${path}.toml`])}; then pass it with --config` },
@@ -124,7 +123,6 @@ async function settingsToGoOn(
   return config;
 }
 
-/** At its last step a run is given no fewer. */
 async function mustHaveStepsLeft(
   { before, config, done }: { before: RunConfig; config: RunConfig; done: number },
   { given, file }: { given: GivenSettings; file: ConfigFile | null },
@@ -154,7 +152,7 @@ function adviceOf({ options }: CommandContext, file: ConfigFile | null): PlanAdv
   return { folder, steps };
 }
 
-/** Not commented out: `lineOf` would give the line of its table. */
+/** False for a commented-out line, for which `lineOf` would give the table's line. */
 function sets(table: ConfigFile["table"], path: string): boolean {
   let value: unknown = table;
   for (const key of path.split(".")) {
@@ -187,7 +185,7 @@ async function findRun({ output: { log } }: CommandContext, folder: string): Pro
   return { saved: null, found, config: found.manifest.config, runId: found.manifest.runId };
 }
 
-/** Resuming a finished run is not a failure; programs read its summary again. */
+/** Not a failure; programs read the summary again. */
 export async function sayOver(
   { output }: CommandContext,
   { plan, command }: { plan: RunPlan; command: string },

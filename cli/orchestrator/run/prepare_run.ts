@@ -1,8 +1,6 @@
 /**
- * Prepares a planned run once its port is open: folder, files, text, the orchestrator's hotkey.
- *
- * The text is read and checked before the first write, and all writes are made behind the folder's lock. A folder
- * with run.toml counts as a run, so that file is written last; if it is lost later, a start writes it again.
+ * Prepares a planned run once its port is open. The text is checked before the first write, and all writes are made
+ * behind the folder's lock. run.toml makes a folder a run, so it is written last.
  */
 
 import { openProgress } from "../../terminal/output/progress.ts";
@@ -37,14 +35,14 @@ export async function mustHaveText(plan: TextPlan & Pick<RunPlan, "origins">): P
   await planText(plan);
 }
 
-/** Every size fits the built-in text, so that it need not be tokenized and counted again. */
+/** Every size fits the built-in text, so it need not be counted again. */
 const suitsBySize = ({ config, origins }: Pick<RunPlan, "config" | "origins">): boolean =>
   config.data.corpus === "sotu" &&
   textSettings.every((path) => origins[path] === "size" || origins[path] === "default");
 
 const textSettings = ["model.vocabSize", "model.contextLength", "data.heldOutFraction", "data.maxBytes"] as const;
 
-/** Holds the folder from here on; a run that is there is put aside if planned. */
+/** Locks the folder; an existing run is put aside if planned. */
 export async function takeRunFolder(
   { output, environment }: CommandContext,
   { folder: { path }, mark, putsAside }: RunPlan,
@@ -77,7 +75,7 @@ export async function prepareRun(context: CommandContext, plan: RunPlan, at: Ser
   const { config, found } = plan;
   output.event({ type: "config", config, step: found?.manifest.step ?? 0 });
   sayRun(output, config);
-  const text = await planText(plan); // refuses a text that the run could not use
+  const text = await planText(plan); // refuses an unusable text
   const lock = await takeRunFolder(context, plan, { command: "orchestrate", port: at.port });
   try {
     return { ...plan, ...await writeRun(context, { plan, text, at }), lock };
@@ -95,7 +93,7 @@ async function writeRun(
   const { folder: { path, isResumed }, config, origins, runId, changes } = plan;
   const { corpus } = config.data;
   const key = await openHubKey(context, plan);
-  if (changes.length > 0) refuseWhileHeld(path); // before reporting changed settings of a running orchestrator
+  if (changes.length > 0) refuseWhileHeld(path); // before reporting changed settings
   sayChanges(context, changes);
   const progress = openProgress(output, "turning the text into tokens", "characters");
   const dataset = await text.write((done, total) => progress.at(done, total)).finally(() => progress.close());
@@ -131,7 +129,6 @@ async function planText({ folder: { path, isResumed }, config, saved, found }: T
   return plan;
 }
 
-/** Once its state is open, so that the next restart knows them. */
 export async function saveResumedRun(
   context: CommandContext,
   { folder: { path, isResumed }, config, runId, changes, key, dataset }: PreparedRun,

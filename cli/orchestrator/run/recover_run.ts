@@ -1,10 +1,7 @@
 /**
- * Opens a run's journal: returns the state to resume from, or starts a new journal if none fits.
- *
- * It compares the journal, the progress in its mark, and the newest whole checkpoint; the newest verifiable state
- * wins. A journal is put aside if it is of another program version or configuration, damaged beyond its tail,
- * overtaken by a checkpoint, or empty although the run had begun. The run then resumes from its last checkpoint, or
- * from step 0. Any loss is reported. If no state is left to resume from, nothing is touched.
+ * Opens a run's journal, or starts a new one. The newest verifiable state wins. A journal is put aside if it is of
+ * another program version or configuration, damaged beyond its tail, overtaken by a checkpoint, or empty although the
+ * run had begun. If no state is left to resume from, nothing is touched.
  */
 
 import { createHash } from "node:crypto";
@@ -26,7 +23,7 @@ import { HubJournal, type OpenedJournal, type OpenHubJournal } from "../hub/jour
 const fileName = "journal.db";
 const fileNames = [fileName, `${fileName}-wal`, `${fileName}-shm`, markPath(fileName)];
 
-const journalBytes = 2 ** 30; // a snapshot and the events after it take a small part of it
+const journalBytes = 2 ** 30;
 
 export interface Progress {
   readonly round: number;
@@ -37,8 +34,8 @@ export interface RecoverOptions {
   readonly folder: string;
   readonly runId: string;
   readonly config: RunConfig;
-  readonly hasBegun: boolean; // then an existing journal says where the run is
-  readonly checkpoint: Progress | null; // the newest whole one of this run
+  readonly hasBegun: boolean; // then a journal says where the run is
+  readonly checkpoint: Progress | null;
   readonly onReplayed: NonNullable<OpenHubJournal["onReplayed"]>;
   readonly warn: (text: string) => void;
   /** @default written by this thread */
@@ -70,7 +67,7 @@ export async function openRunJournal(options: RecoverOptions): Promise<OpenedJou
   }
 }
 
-/** Sound, or another process's: it stays where it is. */
+/** Sound, or another process's: it stays. */
 function isNoDamage({ code }: JournalError): boolean {
   return code === "locked" || code === "fenced" || code === "noSpace" || code === "storage";
 }
@@ -121,7 +118,7 @@ async function openOld(
   return opened;
 }
 
-/** Lost without any sign of it. */
+/** What the journal may have lost unnoticed. */
 function missingText(mark: MarkFound, { sequence, at }: { sequence: number; at: string }): string | null {
   if (mark === null || mark === "damaged") {
     const what = mark === null ? "gone" : "damaged";
@@ -133,7 +130,7 @@ function missingText(mark: MarkFound, { sequence, at }: { sequence: number; at: 
     "the work they recorded will be done again";
 }
 
-/** In words, where the run resumes; if it cannot, throws and leaves the folder untouched. */
+/** Where the run resumes. If it cannot, throws and leaves the folder untouched. */
 async function startWithout(error: JournalError, options: RecoverOptions & { mark: MarkFound }): Promise<string> {
   const { folder, checkpoint, mark } = options;
   if (checkpoint !== null) return `the checkpoint of ${describe(checkpoint)}`;
@@ -165,7 +162,7 @@ function emptyJournal(path: string): JournalError {
   return new JournalError("damaged", `The journal '${path}' is empty`);
 }
 
-/** The epoch stays, so that the next journal's is higher. Returns where the files are now. */
+/** The epoch stays, so that the next journal's is higher. Returns the new paths. */
 async function putJournalAside(folder: string): Promise<string[]> {
   const there = await Promise.all(fileNames.map((name) => exists(`${folder}/${name}`)));
   return await putAside({ folder, names: fileNames.filter((_, i) => there[i]) });
@@ -181,13 +178,13 @@ export function hasJournal(folder: string): Promise<boolean> {
   return exists(`${folder}/${fileName}`);
 }
 
-/** As its mark says; 0 if that is not known. */
+/** 0: unknown. */
 export function markedStep(folder: string): number {
   const mark = readMark(markPath(`${folder}/${fileName}`));
   return mark === null || mark === "damaged" ? 0 : mark.step;
 }
 
-/** An orchestrator of a version without the folder's lock would keep writing to it. */
+/** An older version without the folder's lock would keep writing. */
 export function refuseWhileHeld(folder: string): void {
   try {
     refuseHeld(`${folder}/${fileName}`);
@@ -205,7 +202,6 @@ export function userError(error: JournalError, folder: string): UserError {
   return new UserError(error.message, { next, cause: error });
 }
 
-/** Of all settings that must not change. */
 function hashOf(config: RunConfig): string {
   return createHash("sha256").update(JSON.stringify(lastingSettings(config))).digest("hex");
 }

@@ -1,4 +1,4 @@
-/** What the running process tells a view about the run: its identity, and where it resumes. */
+/** What the running process tells a view about the run. */
 
 import type { RunConfig } from "../../../core/config/config.ts";
 import { modelParameters } from "../../../core/model/shape.ts";
@@ -22,7 +22,6 @@ export function runFacts(
   };
 }
 
-/** `recovered` null: the run begins, or goes on from a checkpoint, with nobody in it. */
 export function takenUp(
   { step, round }: { readonly step: number; readonly round: number },
   recovered: OrchestratorState | null,
@@ -35,10 +34,7 @@ export function takenUp(
   return { type: "takenUp", step, round, phase: phase === "closing" ? "training" : phase, nodes };
 }
 
-/**
- * For a run without a journal that had come further than where it begins now, as its records, log, summary or mark
- * say; null if nothing is lost.
- */
+/** For a run without a journal that, by its records, log, summary or mark, had come further. Null: nothing is lost. */
 export function lostText(
   { hadJournal, recordedStep, toldStep, begun: { step }, folder: { path, isResumed } }: {
     readonly hadJournal: boolean; // then its recovery reports the loss

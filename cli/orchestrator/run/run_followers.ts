@@ -1,4 +1,4 @@
-/** What follows a run's records: samples of the model's text, measurements, traces, and places. */
+/** What follows a run's records: samples, measurements, traces, places. */
 
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { systemTimers } from "../../../net/timers.ts";

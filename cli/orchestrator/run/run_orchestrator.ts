@@ -36,8 +36,8 @@ export async function runOrchestrator(context: CommandContext): Promise<number> 
     descriptors: readOpenFiles(context.environment),
     onNotice: (text) => notice(text),
   }).catch((error) => {
-    refuseHeldFolder(plan.folder.path, handedToken(context.environment)); // the port's other program may be this very run
-    if (plan.folder.isResumed) refuseWhileHeld(plan.folder.path); // also one of a version without that lock
+    refuseHeldFolder(plan.folder.path, handedToken(context.environment)); // the other program may be this very run
+    if (plan.folder.isResumed) refuseWhileHeld(plan.folder.path);
     throw error;
   });
   try {

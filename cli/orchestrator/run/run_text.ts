@@ -1,6 +1,6 @@
 /**
- * `run.toml` in a run's folder: its settings for people to read, with their origins and changes. The authoritative
- * file is `run.json` (saved_run.ts). Read as a file, the text gives the run's configuration.
+ * `run.toml`: a run's settings with origins and changes, for people. It can be given as a configuration file;
+ * `run.json` (saved_run.ts) is authoritative.
  */
 
 import { describeChange, type SettingChange } from "../../../core/settings/change.ts";
@@ -19,17 +19,15 @@ export function runText(config: RunConfig, origins: Readonly<Record<KnobPath, st
   return `${[...header, ...describeConfig(config, origins)].join("\n")}\n`;
 }
 
-/** A file that was taken away: values without their origins. */
 export function restoredRunText(config: RunConfig): string {
   return runText(config, Object.fromEntries(knobPaths.map((path) => [path, "restored"])) as Record<KnobPath, string>);
 }
 
-/** Whether iota wrote it; a damaged file may be empty. */
+/** A damaged file may be empty. */
 export function isRunText(text: string): boolean {
   return text.trim() === "" || text.startsWith(header[0]!.slice(0, header[0]!.indexOf(".")));
 }
 
-/** The new values in place, and the changes listed at the end. */
 export function changedRunText(
   text: string,
   { config, changes, step }: { config: RunConfig; changes: readonly SettingChange[]; step: number },

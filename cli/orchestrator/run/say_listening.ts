@@ -1,4 +1,4 @@
-/** What an orchestrator prints once its port is open: the dashboard, the join line, and obstacles to joining. */
+/** What an orchestrator prints once its port is open. */
 
 import { parseEndpoints } from "../../../chain/subtensor/connection/endpoints.ts";
 import type { NamedChain } from "../../terminal/options/named_chain.ts";
@@ -16,9 +16,9 @@ import { servedCertificate } from "../../files/tls_files.ts";
 export interface OpenPort {
   readonly place: Omit<HubPlace, "host" | "ports" | "urlAt">;
   readonly at: ServedAt;
-  readonly saved: Pick<SavedRun, "host" | "port"> | null; // the former address of a resumed run
+  readonly saved: Pick<SavedRun, "host" | "port"> | null;
   readonly invite: Invite;
-  readonly chain: NamedChain; // where nodes find its new address, unless its network is "none"
+  readonly chain: NamedChain; // nodes find a new address there, unless the network is "none"
   readonly miners: number; // that the run waits for
 }
 
@@ -90,7 +90,7 @@ export function sayListening(output: Output, port: OpenPort): void {
 /** `ws://host:port` gives `http://host:port/`. */
 export const dashboardAt = (socket: string): string => `${socket.replace(/^ws/, "http").replace(/\/$/, "")}/`;
 
-/** It is of no use to a run that others may join. */
+/** It is useless to a run that others may join. */
 function sayUnreachableChain(output: Output, { chain: { network }, invite }: OpenPort): void {
   const isOfThisMachine = (url: string) => isLoopbackHost(new URL(url).hostname.replace(/^\[|\]$/g, ""));
   if (network === "none" || isOfThisMachine(invite.socket)) return;
@@ -121,7 +121,7 @@ function sayMoved(output: Output, { place, at, saved, invite: { socket: url }, c
   );
 }
 
-/** A URL without a port means the default one of its scheme. */
+/** A URL without a port has its scheme's default. */
 function othersOf(place: Pick<HubPlace, "othersAt">, url: string): string[] {
   const { port, protocol } = new URL(url);
   return place.othersAt(port === "" ? (protocol === "wss:" ? 443 : 80) : Number(port));

@@ -1,4 +1,4 @@
-/** What a running orchestrator serves at its port: links, blobs, pages, and the owner's requests. */
+/** What an orchestrator serves at its port. */
 
 import { verifySignature } from "../../../chain/wallet/hotkey.ts";
 import { fault } from "../../../core/fault.ts";

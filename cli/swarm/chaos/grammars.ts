@@ -1,4 +1,4 @@
-/** How the words of `--chaos` and `--links` look, for help and messages: light, as every help loads it. */
+/** The grammars of `--chaos` and `--links`. Light, because every help loads it. */
 
 export const chaosGrammar =
   "ACTION TIME; …: kill-miner [I], stop-miner [I], pause-miner [I] for S seconds, add-miner, " +

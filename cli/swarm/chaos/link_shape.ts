@@ -1,11 +1,10 @@
 /**
- * What a home line does to bytes: a delay each way, a rate each way, jitter, and resets.
+ * What a home line does to bytes: delay and rate each way, jitter, resets. Pure.
  *
  *     "40ms 20mbit"                       one way 40 ms, each direction 20 Mbit/s
- *     "150ms 5mbit jitter 20ms reset 5min"  and up to 20 ms more, and every connection cut after about 5 minutes
+ *     "150ms 5mbit jitter 20ms reset 5min"  up to 20 ms more, every connection cut after about 5 minutes
  *
- * Owns the words and the arithmetic of one direction. Pure. Out of scope: sockets (shaped_link.ts). Lost packets are not
- * modelled: TCP repeats them, so to a program they are jitter and, at worst, a reset.
+ * Lost packets are not modelled: TCP repeats them, so to a program they are jitter and, at worst, a reset.
  */
 
 import { present } from "../../../core/assert.ts";
@@ -13,8 +12,8 @@ import { linksGrammar } from "./grammars.ts";
 
 export interface LinkShape {
   readonly delayMs: number; // one way
-  readonly bytesPerMs: number; // each direction; Infinity: as fast as the machine
-  readonly jitterMs: number; // at most so much is added to a delay
+  readonly bytesPerMs: number; // each direction; Infinity: no limit
+  readonly jitterMs: number; // at most, added to a delay
   readonly resetMs: number; // about the life of a connection; Infinity: no resets
 }
 
@@ -29,7 +28,6 @@ type Units = Readonly<Record<string, number>>;
 
 const wordsOf = (text: string): string[] => pattern.exec(text.trim().toLowerCase()) ?? [];
 
-/** Null if the words break a rule. */
 export function parseLinks(text: string): LinkShape | null {
   if (brokenLinksRule(text) !== null) return null;
   const [, delay, rate, unit, jitter, life, lifeUnit] = wordsOf(text);
@@ -41,7 +39,7 @@ export function parseLinks(text: string): LinkShape | null {
   };
 }
 
-/** What the words must be and are not; null: they are a shape. */
+/** The broken rule; null: none. */
 export function brokenLinksRule(text: string): string | null {
   const [, delay, rate, , jitter, life] = wordsOf(text);
   if (delay === undefined) return `it must be ${linksGrammar}`;
@@ -60,7 +58,6 @@ export function linksText({ delayMs, bytesPerMs, jitterMs, resetMs }: LinkShape)
   ].join(" ");
 }
 
-/** In the unit with the fewest digits, as a person would write it. */
 function inUnits(value: number, units: Units): string {
   const counts = Object.entries(units).map(([unit, size]) => ({
     count: Number((value / size).toFixed(3)),
@@ -69,14 +66,14 @@ function inUnits(value: number, units: Units): string {
   }));
   const [shortest] = counts.filter(({ count, size }) => count * size === value && count < 1e6)
     .map(({ count, unit }) => ({ digits: String(count).length, text: `${count}${unit}` }))
-    .sort((a, b) => a.digits - b.digits); // the smaller unit if they are equal
+    .sort((a, b) => a.digits - b.digits); // then the smaller unit
   return present(shortest, "a number of the grammar has three decimals at most").text;
 }
 
 /** What is sent waits for what was sent before. */
 export class Direction {
   readonly #shape: LinkShape;
-  #freeAtMs = 0; // the last byte has left
+  #freeAtMs = 0;
   #arrivedAtMs = 0;
 
   constructor(shape: LinkShape) {

@@ -7,8 +7,7 @@
  *              kill-validator [INDEX] | kill-orchestrator
  *   time       at step N | every N steps | at round N | after merge N | in merge N | every N rounds
  *
- * Owns: the grammar and the sentence for every way to get it wrong. Out of scope: which miners exist (a missing one is reported
- * when its moment comes) and when a moment has come (schedule.ts). Pure; never throws.
+ * A missing miner is reported when its moment comes (schedule.ts). Pure; never throws.
  */
 
 import { didYouMean } from "../../../core/settings/suggest.ts";
@@ -22,7 +21,7 @@ export type ChaosAction =
 export type ChaosTime =
   | { readonly type: "atStep"; readonly step: number } // when that many steps are closed
   | { readonly type: "everySteps"; readonly steps: number }
-  | { readonly type: "atRound"; readonly round: number } // when it begins, which is after the merge of that number
+  | { readonly type: "atRound"; readonly round: number } // when it begins, after the merge of that number
   | { readonly type: "everyRounds"; readonly rounds: number }
   | { readonly type: "inMerge"; readonly merge: number }; // when the merge that makes this round has begun
 
@@ -85,9 +84,7 @@ function shown(text: string): string {
   return text.length <= shownCharacters ? text : `${text.slice(0, shownCharacters)}…`;
 }
 
-// ---------------------------------------------------------------------------------------------------- statements
-
-/** What was parsed from the front of the words, and the remaining words; or the rule that `word` breaks. */
+/** The parsed front and the remaining words, or the rule that `word` breaks. */
 type Read<T> =
   | { readonly ok: true; readonly value: T; readonly rest: readonly string[] }
   | { readonly ok: false; readonly rule: string; readonly word: string; readonly meant: string | null };
@@ -151,8 +148,6 @@ function readPause(words: readonly string[]): Read<number> {
 function isUnit(word: string | undefined, unit: string): boolean {
   return word === unit || word === `${unit}s`;
 }
-
-// ---------------------------------------------------------------------------------------------------------- times
 
 const timeRule = "must say when: at step N, every N steps, at round N, after merge N, in merge N or every N rounds";
 

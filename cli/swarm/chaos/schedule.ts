@@ -1,9 +1,7 @@
 /**
- * When the statements of a chaos plan are due, judged by the records of a run.
- *
- * The run's progress only rises here: a restarted orchestrator may close a step a second time, and a statement is due
- * only once for each moment. Moments before the swarm was started (--resume) are past. Same plan, seed and records,
- * same actions.
+ * When the statements of a chaos plan are due, by the records of a run. Progress only rises: a restarted orchestrator
+ * may repeat a step, and each moment counts once. Moments before a resumed swarm's start are past. Same plan, seed and
+ * records, same actions.
  */
 
 import { keyOf, nextBelow, openStream, type Stream } from "../../../core/prng.ts";
@@ -11,8 +9,8 @@ import type { RunRecord } from "../../../core/protocol/record.ts";
 import type { ChaosAction, ChaosPlan, ChaosTime } from "./plan.ts";
 
 interface Progress {
-  readonly step: number; // closed
-  readonly round: number; // begun
+  readonly step: number;
+  readonly round: number;
   readonly merge: number; // begun; the one that makes the round of its number
 }
 
@@ -26,7 +24,6 @@ export function openSchedule(plan: ChaosPlan, seed: number): ChaosSchedule {
   return { plan, draws: openStream(keyOf(seed, "chaos")), reached: null };
 }
 
-/** In the order of the plan. */
 export function dueActions(schedule: ChaosSchedule, record: RunRecord): ChaosAction[] {
   const shown = progressOf(record);
   const before = schedule.reached ?? startOf(record);
@@ -40,7 +37,7 @@ export function dueActions(schedule: ChaosSchedule, record: RunRecord): ChaosAct
   return schedule.plan.filter(({ time }) => isDue(time, { before, now })).map(({ action }) => action);
 }
 
-/** Each equally likely; null when there is none. */
+/** Uniform; null: none. */
 export function drawTarget<T>(schedule: ChaosSchedule, candidates: readonly T[]): T | null {
   return candidates.length === 0 ? null : candidates[nextBelow(schedule.draws, candidates.length)] ?? null;
 }
@@ -59,7 +56,7 @@ function progressOf(record: RunRecord): Progress | null {
   }
 }
 
-/** Before the first record that shows it. */
+/** The progress before this record. */
 function startOf(record: RunRecord): Progress | null {
   if (record.type === "runStarted") return { step: record.step, round: record.round, merge: record.round };
   if (record.type === "stepClosed") return { step: record.step - 1, round: record.round, merge: record.round };

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /**
- * What the signed log says of the shown member: why it earned what it did, what would raise its pay, its weights on
- * the chain; of a validator, its scores and weights. It is as of now, also beside a past moment, and says so.
+ * What the signed log says of the shown member: earnings and why, advice, scores, weights. Always as of now, even
+ * beside a past moment.
  */
 
 import type { PublicAccount } from "../../public/public_past.ts";
@@ -14,7 +14,7 @@ import { byId, childAt, keepChildren, setClass, setText, showLines } from "./par
 export type AskAccount = (node: string) => Promise<PublicAccount | string>;
 
 export class AccountPanel {
-  readonly #ask: AskAccount | null; // null: a recording, which has none
+  readonly #ask: AskAccount | null; // null: a recording
   readonly #drawSoon: () => void;
   #asked: { readonly node: string; readonly round: number } | null = null;
   #answer: PublicAccount | string = "";
@@ -38,7 +38,7 @@ export class AccountPanel {
     showPart("advice", account?.advice ?? []);
     showRounds(account);
     showShares(account);
-    drawEffects(byId("effect-bars"), account?.clasp ?? []); // as wide as the parts beside it leave
+    drawEffects(byId("effect-bars"), account?.clasp ?? []); // last, because the parts beside it set its width
   }
 
   #askFor(asked: { node: string; round: number }): void {
@@ -95,7 +95,6 @@ interface Share {
   readonly text: string;
 }
 
-/** A validator's scores, and the weights it set or that a miner has. */
 function showShares(account: PublicAccount | null): void {
   const { scores = null, weights = null } = account ?? {};
   const own = scores === null || scores.own === 0 ? "none differs from the common ones" : `${scores.own} of its own`;
@@ -132,7 +131,7 @@ function showList(id: string, { title, shares }: { title: string; shares: readon
 }
 
 const againMs = 1_500;
-const mostTries = 5; // while others ask
+const mostTries = 5;
 
 export async function servedAccount(node: string): Promise<PublicAccount | string> {
   for (let tries = 1;; tries++) {

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Whether the replicas of each stage agreed after the latest merges: a table of stages by rounds. */
+/** Whether replicas agreed after the latest merges: a table of stages by rounds. */
 
 import type { PublicRun } from "../../public/public_run.ts";
 import { byId, childAt, keepChildren, setClass, setText } from "./parts/elements.ts";

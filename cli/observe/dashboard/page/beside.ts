@@ -1,8 +1,5 @@
 /// <reference lib="dom" />
-/**
- * A second run beside the shown one, as it was at the same step: its curves in the chart, its numbers and its text in
- * a table.
- */
+/** A second run at the shown step: its curves, numbers and text. */
 
 import { short } from "../../../terminal/text/format.ts";
 import type { PublicRun, RunSnapshot } from "../../public/public_run.ts";
@@ -14,8 +11,8 @@ const againMs = 3_000;
 export class BesidePanel {
   readonly #drawSoon: () => void;
   #other: PublicRun | null = null;
-  #shown: number | null = null; // step
-  #asked: number | null = null; // the step that `other` is of, or that is asked for
+  #shown: number | null = null;
+  #asked: number | null = null; // step of `#other`, or asked for
   #isAsking = false;
 
   constructor(drawSoon: () => void) {
@@ -35,7 +32,6 @@ export class BesidePanel {
     if (this.#other !== null) showTable(run, this.#other);
   }
 
-  /** It may have come further since. */
   #isBehind(): boolean {
     const { phase = "stopped", step = 0 } = this.#other ?? {};
     return phase !== "finished" && phase !== "stopped" && step < (this.#shown ?? 0);
@@ -48,7 +44,7 @@ export class BesidePanel {
       this.#asked = this.#shown;
       const response = await fetch(`/api/v1/beside?step=${this.#asked}`).catch(() => null);
       if (response?.ok !== true) {
-        this.#asked = null; // again soon
+        this.#asked = null;
         break;
       }
       const { run } = await response.json() as RunSnapshot;

@@ -1,8 +1,5 @@
 /// <reference lib="dom" />
-/**
- * The miners of the run with the units that the signed log credits them, as of now; asked for when rounds have ended,
- * at most every `everyMs`.
- */
+/** The miners' credited units, as of now. */
 
 import { decimal, plural, shortAddress } from "../../../terminal/text/format.ts";
 import type { PublicEarnings } from "../../public/public_past.ts";
@@ -12,12 +9,12 @@ import { byId, childAt, keepChildren, setClass, setText } from "./parts/elements
 
 export type AskEarnings = () => Promise<PublicEarnings | null>;
 
-const everyMs = 10_000; // rounds may take less than a second, and each answer is read from the log
+const everyMs = 10_000; // rounds may take less than a second, and each answer reads the log
 
 export class EarningsPanel {
   readonly #ask: AskEarnings;
   readonly #drawSoon: () => void;
-  #asked = ""; // the round and phase for which it was asked
+  #asked = "";
   #askedAtMs = -Infinity;
   #earnings: PublicEarnings | null = null;
 

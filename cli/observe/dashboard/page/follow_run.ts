@@ -1,9 +1,6 @@
 /// <reference lib="dom" />
 /**
- * The run's state in the page, kept current by `/events`.
- *
- * The orchestrator ends each stream after some seconds and the browser comes back by itself with the last event it
- * has. While all places for viewers are taken, the page asks `/api/v1/run` every few seconds instead.
+ * The run's state in the page, kept current by `/events`. While all viewer places are taken, it polls `/api/v1/run`.
  */
 
 import type { RunSnapshot } from "../../public/public_run.ts";
@@ -15,7 +12,7 @@ export interface Following {
 }
 
 const retryMs = 5_000;
-const oldMs = 60_000; // a folder that nobody writes to, rather than a pause
+const oldMs = 60_000; // nobody writes to the folder
 const silentMs = 3_000; // a reconnection takes less
 
 export function followRun({ onState, onLink }: Following): void {
@@ -41,7 +38,7 @@ export function followRun({ onState, onLink }: Following): void {
     });
     source.addEventListener("error", () => {
       silent ??= setTimeout(() => onLink("The orchestrator does not answer; trying again"), silentMs);
-      if (source.readyState !== EventSource.CLOSED) return; // the browser comes back by itself
+      if (source.readyState !== EventSource.CLOSED) return; // the browser reconnects
       source.close();
       setTimeout(connect, retryMs);
       ask(take);

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The dashboard's program: follows the run, or opens the recording in an exported file, and draws at most once a frame. */
+/** The dashboard's program: follows a run or opens a recording, and draws at most once a frame. */
 
 import type { RunSnapshot } from "../../public/public_run.ts";
 import { byId, setText } from "./parts/elements.ts";
@@ -25,12 +25,12 @@ import { showValidators } from "./validators.ts";
 let state: RunSnapshot | null = null;
 let pathways: PathwayPanel | null = null;
 let account: AccountPanel | null = null;
-let beside: BesidePanel | null = null; // where two runs are served
-let owner: OwnerPanel | null = null; // where the run's owner serves the page
+let beside: BesidePanel | null = null;
+let owner: OwnerPanel | null = null;
 let earned: EarningsPanel | null = null;
 let newestStep = 0;
 const curves = new CurvesPanel(drawSoon);
-let isDrawing = false; // in the next frame
+let isDrawing = false;
 
 function draw(): void {
   isDrawing = false;
@@ -40,7 +40,7 @@ function draw(): void {
   showSamples(state.run);
   earned?.show(state);
   const isAlone = [byId("sampling"), byId("earned")].every(({ hidden }) => hidden === true);
-  byId("first").classList.toggle("alone", isAlone); // before the curves, which are as wide as it leaves
+  byId("first").classList.toggle("alone", isAlone); // first, because it sets the curves' width
   curves.show(state.run, { other: beside?.other ?? null, last: newestStep });
   showPipeline(byId("stages"), state);
   showFlight(state.run);
@@ -78,7 +78,7 @@ async function open(): Promise<void> {
   addEventListener("resize", drawSoon);
   addEventListener("hashchange", drawSoon);
   byId("find").addEventListener("input", drawSoon);
-  byId("developer").addEventListener("toggle", drawSoon); // what is folded has no width to draw in
+  byId("developer").addEventListener("toggle", drawSoon); // a folded part has no width
   if (addressPart("microbatch") !== null) (byId("developer") as HTMLDetailsElement).open = true;
   const recording = await recordingHere();
   account = new AccountPanel({ ask: recording === null ? servedAccount : null, drawSoon });

@@ -1,8 +1,5 @@
 /// <reference lib="dom" />
-/**
- * One member by itself: its work beside that of its stage, its audits, and what counts for or against it. The choice
- * is `node=ADDRESS` in the page's address.
- */
+/** One member: its work beside that of its stage, audits, conduct. Chosen by `node=ADDRESS` in the fragment. */
 
 import { decimal, duration, plural } from "../../../terminal/text/format.ts";
 import type { PublicConduct, PublicMember, PublicPace, RunSnapshot } from "../../public/public_run.ts";
@@ -64,7 +61,6 @@ function paceFacts(pace: PublicPace | undefined): Fact[] {
 
 const numberText = (value: number | null): string => value === null ? "none" : decimal(value);
 
-/** Of the tasks that the stage's replicas finished. */
 function shareText({ members }: RunSnapshot, { role, stage, tasks }: PublicMember): string {
   const ofStage = Object.values(members).filter((other) => other.role === role && other.stage === stage);
   const all = ofStage.reduce((sum, other) => sum + other.tasks, 0);
@@ -80,7 +76,7 @@ function faultText(conduct: PublicConduct | null): string {
   return `${decimal(conduct.faults)}, ${decimal(conduct.blamed)} proven; last '${conduct.lastFault}'`;
 }
 
-/** What a validator's score would rest on, in words; the worst first. */
+/** The worst first. */
 export function reasonsOf({ role, state, tasks }: PublicMember, conduct: PublicConduct | null): string[] {
   if (role === "validator") {
     return ["A validator repeats the tasks of others; it is paid by the chain, not by this run."];

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The table of members: miners by stage, then validators; at most `mostRows` rows, and a field that finds the others. */
+/** The table of members: miners by stage, then validators, with a search field. */
 
 import { decimal, plural, shortAddress } from "../../../terminal/text/format.ts";
 import type { PublicMember, RunSnapshot } from "../../public/public_run.ts";
@@ -7,7 +7,7 @@ import { fragmentWith } from "./parts/address.ts";
 import { byId, childAt, keepChildren, setClass, setText } from "./parts/elements.ts";
 import { stateSigns, stateText } from "./pipeline/pipeline.ts";
 
-const mostRows = 100; // more cost more than a frame's time to lay out
+const mostRows = 100; // more take longer than a frame to lay out
 
 export function showMembers(body: Element, more: HTMLElement, { members }: RunSnapshot): void {
   const wanted = (byId("find") as HTMLInputElement).value.trim().toLowerCase();
@@ -20,7 +20,6 @@ export function showMembers(body: Element, more: HTMLElement, { members }: RunSn
   setText(more, `${decimal(found.length)} of ${plural(Object.keys(members).length, "member")}${which}.`);
 }
 
-/** By a part of address, role or state, or as `stage 3`. */
 const isFound = ([node, { role, state, stage }]: Entry, wanted: string): boolean =>
   wanted === "" || `${node} ${role} ${state}`.toLowerCase().includes(wanted) || `stage ${stage}` === wanted;
 

@@ -1,10 +1,7 @@
 /// <reference lib="dom" />
 /**
- * What the run's owner may ask of the orchestrator, where `iota admin page` serves this page: it signs, the page only
- * asks.
- *
- * The page's key, `owner=KEY` in the printed address, is taken out of the address at once. What cannot be undone is
- * asked about first. Invariant: without the key nothing is shown.
+ * The owner's controls, where `iota admin page` serves this page and signs. The page's key, `owner=KEY`, leaves the
+ * address at once. Irreversible actions ask first. Invariant: nothing is shown without the key.
  */
 
 import type { PublicRun } from "../../public/public_run.ts";
@@ -20,8 +17,8 @@ interface Asked {
 export class OwnerPanel {
   readonly #key: string | null = addressPart("owner");
   #isPaused = false;
-  #shown: string | null = null; // the member
-  #waiting: Asked | null = null; // for a yes
+  #shown: string | null = null;
+  #waiting: Asked | null = null;
 
   constructor() {
     setAddressPart("owner", null);

@@ -1,7 +1,6 @@
 /// <reference lib="dom" />
 /**
- * The run's past as the page asks for it, from the port's API or the recording in an exported file: positions of the
- * slider, and the state at each. Positions ascend with the moments.
+ * The run's past, from the API or an exported recording: slider positions, ascending in time, and the state at each.
  */
 
 import type { PublicEarnings, PublicSpan } from "../../public/public_past.ts";
@@ -10,7 +9,7 @@ import { type RunChanges, withChanges } from "./run_state.ts";
 
 export interface Past {
   readonly span: PublicSpan;
-  readonly positions: number; // 0 to this
+  readonly positions: number;
   sequenceAt(position: number): number;
   positionOf(sequence: number): number;
   at(sequence: number): Promise<RunSnapshot | null>;
@@ -19,7 +18,7 @@ export interface Past {
 const mostPositions = 1_000;
 const againMs = 1_000;
 
-/** Null if the process keeps no log, or does not answer. */
+/** Null: no log or no answer. */
 export async function servedPast(newest: number): Promise<Past | null> {
   const response = await fetch("/api/v1/history").catch(() => null);
   if (response === null || !response.ok) return null;
@@ -44,15 +43,14 @@ async function servedMoment(sequence: number): Promise<RunSnapshot | null> {
   return response?.ok === true ? await response.json() : null;
 }
 
-/** In an exported file: the first moment, and what each later one changed. */
 export interface Recording {
   readonly span: PublicSpan;
   readonly first: RunSnapshot;
   readonly changes: readonly RunChanges[];
-  readonly earnings?: PublicEarnings | null; // at the recording's end
+  readonly earnings?: PublicEarnings | null;
 }
 
-const keptEvery = 32; // states between which the changes are applied again
+const keptEvery = 32; // changes in between are applied again
 
 export function recordedPast({ span, first, changes }: Recording): Past {
   const sequences = [first.sequence, ...changes.map(({ sequence }) => sequence)];
@@ -77,7 +75,6 @@ export function recordedPast({ span, first, changes }: Recording): Past {
   };
 }
 
-/** Null if this document has none. */
 export async function recordingHere(): Promise<Recording | null> {
   const element = document.getElementById("recording");
   if (element === null) return null;

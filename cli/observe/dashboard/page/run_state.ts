@@ -1,4 +1,4 @@
-/** The page's copy of a run: a snapshot, and how changes go into it. Pure. */
+/** Applies changes to the page's snapshot of a run. Pure. */
 
 import type {
   PublicChecks,

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** How the model went on with its prompt, now and earlier in the run: the newest sample first. */
+/** The model's continuations of its prompt, newest first. */
 
 import { decimal, plural } from "../../../terminal/text/format.ts";
 import type { PublicRun } from "../../public/public_run.ts";

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The page's numbers and sentences about the whole run: header, progress, merges and audits, news. */
+/** Numbers and sentences about the whole run. */
 
 import {
   byteSize,
@@ -50,7 +50,7 @@ function waitingText({ isPaused, isPausedByOwner, phase, isHalted, lostStages, u
 }
 
 interface RunFact extends Fact {
-  readonly isLive?: boolean; // means nothing of a run that is over
+  readonly isLive?: boolean;
 }
 
 export function progressFacts(run: PublicRun): RunFact[] {

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /**
- * The slider over the whole run: the newest state or a past one, also as `at=SEQUENCE` in the address. Only one past
- * moment is asked for at a time; of those chosen meanwhile, the last counts.
+ * The slider over the run: the newest state or a past one (`at=SEQUENCE` in the fragment). One past moment is asked for
+ * at a time; of those chosen meanwhile, the last counts.
  */
 
 import { clock, decimal, plural } from "../../../terminal/text/format.ts";
@@ -24,10 +24,10 @@ export class TimeTravel {
   readonly #button = byId("newest") as HTMLButtonElement;
   #past: Past | null = null;
   #newest: RunSnapshot | null = null;
-  #shown: RunSnapshot | null = null; // of the past
+  #shown: RunSnapshot | null = null;
   #chosen: number | null = addressedMoment(); // null: the newest
   #isAsking = false;
-  #slides = 0; // begun at the newest state
+  #slides = 0;
   #playing: ReturnType<typeof setInterval> | undefined;
 
   constructor(options: TimeTravelOptions) {
@@ -44,7 +44,6 @@ export class TimeTravel {
     });
   }
 
-  /** Shown unless a past moment was chosen. */
   async take(newest: RunSnapshot): Promise<void> {
     const isFirst = this.#newest === null;
     this.#newest = newest;
@@ -54,7 +53,6 @@ export class TimeTravel {
     if (this.#chosen !== null) await this.#ask();
   }
 
-  /** They stay while somebody looks at the past. */
   async #openPast(): Promise<void> {
     this.#past = await this.#options.openPast(this.#newest?.sequence ?? 0);
     byId("time").hidden = this.#past === null;
@@ -70,10 +68,10 @@ export class TimeTravel {
     if (this.#chosen === null && this.#past !== null) {
       const share = position / this.#past.positions;
       const slide = ++this.#slides;
-      await this.#openPast(); // the run has gone on
-      if (slide !== this.#slides) return; // and so has the slider
+      await this.#openPast();
+      if (slide !== this.#slides) return; // the slider moved on
       position = Math.round(share * (this.#past?.positions ?? 0));
-      this.#slider.value = String(position); // it was drawn at its end meanwhile
+      this.#slider.value = String(position); // drawn at its end meanwhile
     }
     const past = this.#past;
     if (past !== null) this.#choose(position >= past.positions ? null : past.sequenceAt(position));
@@ -112,7 +110,7 @@ export class TimeTravel {
   #choose(sequence: number | null): void {
     this.#chosen = sequence;
     setAddressPart("at", sequence === null ? null : String(sequence));
-    this.#allowNewest(); // at once: people may go back before the past moment has come
+    this.#allowNewest(); // people may go back before it arrives
     if (sequence !== null) return void this.#ask();
     this.#shown = null;
     this.#pause();
@@ -150,7 +148,7 @@ export class TimeTravel {
     const isPast = this.#chosen !== null;
     document.body.classList.toggle("past", isPast);
     const text = momentText(state);
-    const isMoving = document.activeElement === this.#slider && this.#isAsking; // it is ahead of what is shown
+    const isMoving = document.activeElement === this.#slider && this.#isAsking; // ahead of what is shown
     if (!isMoving) this.#slider.value = String(isPast ? past.positionOf(state.sequence) : past.positions);
     this.#slider.setAttribute("aria-valuetext", text);
     setText(byId("moment-text"), isPast ? text : `${text} · newest`);

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The table of validators: what each found, and its newest held-out loss. */
+/** The table of validators. */
 
 import { decimal, shortAddress } from "../../../terminal/text/format.ts";
 import type { PublicChecks, PublicMember, RunSnapshot } from "../../public/public_run.ts";
@@ -20,7 +20,6 @@ export function showValidators({ members, validators }: RunSnapshot): void {
   keepChildren(body, rows.length);
 }
 
-/** Validators that found something wrong come first. */
 function inOrder([nodeA, , a]: Row, [nodeB, , b]: Row): number {
   const work = (checks: PublicChecks | undefined) => (checks?.passed ?? 0) + (checks?.failed ?? 0);
   return (b?.failed ?? 0) - (a?.failed ?? 0) || work(b) - work(a) || (nodeA < nodeB ? -1 : 1);

@@ -1,9 +1,7 @@
 /**
- * The near end of the threads that compute on vectors for the orchestrator, so that merges neither delay its links
- * nor wait for them.
- *
- * Each call goes to the thread with the fewest, the slices of one payload to the same. Vectors are copied on the way.
- * When a thread fails, its calls end with `ThreadLost`, and the caller does the whole work again on its own thread.
+ * The near end of the orchestrator's arithmetic threads. A call goes to the least busy thread, the slices of one
+ * payload to the same. When a thread fails, its calls end with `ThreadLost`, and the caller repeats the work on its own
+ * thread.
  */
 
 import type { RunConfig } from "../../../../core/config/config.ts";
@@ -33,14 +31,14 @@ export class ArithmeticThreads implements VectorArithmetic {
   readonly #most: number;
   readonly #threads: Thread[] = [];
   readonly #inspecting = new Map<number, Thread>();
-  #isOver = false; // one has failed, or they were closed
+  #isOver = false;
   #calls = 0;
 
   constructor(
     { config, stages, threads = Math.min(mostThreads, navigator.hardwareConcurrency), warn }: {
       config: RunConfig;
       stages: readonly StageSpec[];
-      threads?: number; // at most
+      threads?: number;
       warn: (text: string) => void;
     },
   ) {
@@ -114,7 +112,7 @@ export class ArithmeticThreads implements VectorArithmetic {
   }
 }
 
-/** A copy of a view takes the whole memory behind it along. */
+/** Copying a view would copy its whole buffer. */
 function compact<Value>(value: Value): Value {
   if (value instanceof Uint8Array || value instanceof Float32Array) {
     return value.byteLength === value.buffer.byteLength ? value : value.slice() as Value;

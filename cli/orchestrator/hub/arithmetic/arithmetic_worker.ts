@@ -1,4 +1,4 @@
-/** A thread that computes on vectors for the orchestrator: see arithmetic_thread.ts. */
+/** An arithmetic thread of the orchestrator (arithmetic_thread.ts). */
 
 import type { RunConfig } from "../../../../core/config/config.ts";
 import { atOnce } from "../../../../core/long_work.ts";
@@ -6,7 +6,7 @@ import type { StageSpec } from "../../../../core/model/spec.ts";
 import { computing, type VectorAnswer, type VectorCall, VectorCalls, type VectorCallType } from "./vector_calls.ts";
 
 export type ArithmeticRequest =
-  | { readonly id: null; readonly run: { readonly config: RunConfig; readonly stages: readonly StageSpec[] } } // the first
+  | { readonly id: null; readonly run: { readonly config: RunConfig; readonly stages: readonly StageSpec[] } }
   | { readonly id: number; readonly type: VectorCallType; readonly call: VectorCall<VectorCallType> };
 
 export interface ArithmeticAnswer {

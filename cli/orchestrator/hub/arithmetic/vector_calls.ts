@@ -1,9 +1,7 @@
 /**
- * What the orchestrator computes on whole vectors, as calls of plain data: checks of payloads and of opened
- * parameters, the mean of payloads, the outer step.
- *
- * Each is computed in units, on a thread of its own (arithmetic_thread.ts) or on the orchestrator's in turns
- * (`plainArithmetic`), with the same results. A payload is inspected slice by slice, in order, by one `VectorCalls`.
+ * The orchestrator's work on whole vectors as calls of plain data, on a thread (arithmetic_thread.ts) or in turns on
+ * the orchestrator's (`plainArithmetic`), with equal results. One `VectorCalls` inspects a payload slice by slice, in
+ * order.
  */
 
 import { present } from "../../../../core/assert.ts";
@@ -40,7 +38,7 @@ export interface VectorWork {
     };
     readonly answer: null;
   };
-  /** After the payload's last slice, or after one that is missing. */
+  /** After the last slice or a missing one. */
   readonly inspected: {
     readonly call: { readonly inspection: number };
     readonly answer: { readonly stats: PayloadStats; readonly shape: PayloadShape | null }; // null: not finite
@@ -50,7 +48,7 @@ export interface VectorWork {
     readonly call: { readonly stage: StageIndex; readonly sketchKey: number; readonly change: Uint8Array };
     readonly answer: { readonly way: PayloadStats; readonly sketch: readonly number[] | null };
   };
-  /** What one payload's slice alone would subtract from its start; null: unreadable. */
+  /** What a payload's slice alone would subtract from its start; null: unreadable. */
   readonly valuesAlone: {
     readonly call: { readonly bytes: Uint8Array; readonly size: number };
     readonly answer: Float32Array | null;
@@ -150,7 +148,6 @@ export function computing<Type extends VectorCallType>(
   return calls[type](call);
 }
 
-/** Between the caller's other work. */
 export function plainArithmetic(run: { config: RunConfig; stages: readonly StageSpec[] }): VectorArithmetic {
   const calls = new VectorCalls(run);
   return {

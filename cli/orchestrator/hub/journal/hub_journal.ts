@@ -1,8 +1,6 @@
 /**
- * The orchestrator machine's history on disk: its events before their effects, its state at intervals. Wires are not
- * included: those of a killed process are recomputed, a stopped one saves them (saved_wires.ts).
- *
- * The way back is the snapshot, then every event after it through the same machine.
+ * The orchestrator machine's history on disk: events before their effects, its state at intervals, no wires
+ * (saved_wires.ts).
  */
 
 import type { OrchestratorEffect, OrchestratorEvent } from "../../../../core/orchestrator/event.ts";
@@ -17,10 +15,10 @@ import { eventBytes, readEvent, readSnapshot, type Snapshot, snapshotBytes } fro
 
 export interface RecoveredRun {
   readonly state: OrchestratorState;
-  readonly nowMs: number; // of the machine's clock at the last event
-  readonly events: number; // replayed
+  readonly nowMs: number;
+  readonly events: number;
   readonly cut: string | null;
-  readonly sequence: number; // of the last entry
+  readonly sequence: number;
 }
 
 export interface OpenHubJournal {
@@ -33,7 +31,7 @@ export interface OpenHubJournal {
 
 type Whole = Pick<Recovered, "entries"> & { readonly snapshot: Uint8Array };
 
-/** Throws when an event no longer fits, or a rule is broken at the end. */
+/** Throws if an event no longer fits, or a rule is broken at the end. */
 export function replay({ snapshot, entries }: Whole, onReplayed?: OpenHubJournal["onReplayed"]): Snapshot {
   return replayEvents(readSnapshot(snapshot), eventsOf(entries), onReplayed);
 }
@@ -58,14 +56,14 @@ function* eventsOf(entries: Whole["entries"]): Generator<TimedEvent<Orchestrator
 }
 
 export interface StateJournal {
-  /** Called before a process's first event, with the state it begins with. */
+  /** Before a process's first event. */
   begin(state: OrchestratorState, nowMs: number): void;
   /**
-   * After stepping a batch, before performing its effects: durable now, or when the promise resolves. Batches may
-   * follow while earlier ones are under way. May be called again with the first batch that it failed for.
+   * Before a batch's effects: durable now, or when the promise resolves. Batches may overlap. May be called again with
+   * the first batch that failed.
    */
   commit(batch: readonly TimedEvent<OrchestratorEvent>[], state: OrchestratorState): void | Promise<void>;
-  /** So much is under way that no more should come. */
+  /** Back-pressure. */
   readonly isBehind?: boolean;
 }
 
@@ -74,7 +72,7 @@ export interface OpenedJournal {
   readonly recovered: RecoveredRun | null;
 }
 
-/** Null in a new journal. Throws a `JournalError` if its events no longer fit. */
+/** Null: a new journal. Throws a `JournalError` if events no longer fit. */
 export function replayRecovered(
   { snapshot, entries, cut, sequence }: Recovered & { readonly sequence: number },
   { path, onReplayed }: Pick<OpenHubJournal, "path" | "onReplayed">,
@@ -93,7 +91,7 @@ export class HubJournal implements StateJournal {
   readonly #journal: Journal;
   readonly #mark: JournalMark;
   #lastMs = 0;
-  #appended: readonly TimedEvent<OrchestratorEvent>[] | null = null; // the newest batch, once its entries are in the file
+  #appended: readonly TimedEvent<OrchestratorEvent>[] | null = null; // newest batch in the file
 
   static open(options: OpenHubJournal): { journal: HubJournal; recovered: RecoveredRun | null } {
     const { journal, recovered } = Journal.open(options);
@@ -121,7 +119,7 @@ export class HubJournal implements StateJournal {
 
   commit(batch: readonly TimedEvent<OrchestratorEvent>[], state: OrchestratorState): void {
     if (this.#appended !== batch) this.#append(batch);
-    this.#appended = batch; // later writes may fail on a full disk, then it comes again
+    this.#appended = batch; // it comes again if a later write fails
     this.#promise(state);
     if (this.#journal.needsSnapshot) this.begin(state, this.#lastMs);
   }

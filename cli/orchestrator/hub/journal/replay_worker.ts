@@ -1,4 +1,4 @@
-/** The thread that replays an orchestrator's history once, for a snapshot. */
+/** The thread that replays a history once, for a snapshot. */
 
 import { type ReplayAnswer, type ReplayRequest, unpackEntries } from "../../journal/journal_messages.ts";
 import { replay } from "./hub_journal.ts";

@@ -1,9 +1,7 @@
 /**
- * The orchestrator's events and states as canonical bytes, and back.
- *
- * Members and work items have an identity, because the state names and changes them from several places: each is
- * known by one key. Every other object that occurs twice is never changed or compared by identity, so it is written
- * twice; tests/unit/hub/state_bytes_test.ts shows that no machine can tell.
+ * The orchestrator's events and states as canonical bytes, and back. Members and work items have an identity, because
+ * the state changes them from several places. Other repeated objects are never changed or compared by identity, so they
+ * are written again (tests/unit/hub/state_bytes_test.ts).
  */
 
 import type { OrchestratorEvent } from "../../../../core/orchestrator/event.ts";
@@ -27,7 +25,6 @@ export function eventBytes(event: OrchestratorEvent): Uint8Array<ArrayBuffer> {
   return events.write(event);
 }
 
-/** Throws a `CanonicalError` for other bytes. */
 export function readEvent(bytes: Uint8Array): OrchestratorEvent {
   return readCanonical(bytes) as OrchestratorEvent;
 }

@@ -1,7 +1,4 @@
-/**
- * The orchestrator's journal, written by a thread of its own. Same file and same contract as HubJournal, except that
- * a batch is durable when its promise resolves.
- */
+/** HubJournal's file and contract on a thread of its own, but a batch is durable when its promise resolves. */
 
 import type { OrchestratorEvent } from "../../../../core/orchestrator/event.ts";
 import type { OrchestratorState } from "../../../../core/orchestrator/state.ts";
@@ -20,8 +17,8 @@ export interface OpenThreadedJournal extends OpenHubJournal {
 export class ThreadedHubJournal implements StateJournal {
   readonly #thread: JournalThread;
   readonly #tickets = new WeakMap<Batch, JournalTicket>();
-  #last: { readonly state: OrchestratorState; readonly nowMs: number } | null = null; // after every batch so far
-  #snapshot: JournalTicket | null = null; // under way
+  #last: { readonly state: OrchestratorState; readonly nowMs: number } | null = null; // after the last batch
+  #snapshot: JournalTicket | null = null;
 
   static async open(options: OpenThreadedJournal): Promise<OpenedJournal & { readonly journal: ThreadedHubJournal }> {
     const { path, identity, maxBytes, onReplayed, warn, onCompacted = () => {} } = options;
@@ -72,7 +69,6 @@ export class ThreadedHubJournal implements StateJournal {
     await this.#thread.close();
   }
 
-  /** Sent behind every batch so far. */
   #takeSnapshot(): void {
     if (this.#snapshot !== null || this.#last === null) return;
     const { state, nowMs } = this.#last;

@@ -1,9 +1,6 @@
 /**
- * What an orchestrator tells its members and its owner beside the run's own messages: clocks that differ, two
- * processes with one hotkey, a run that stands still.
- *
- * These go over the links directly, not through the run's machine. Invariant: the owner reads nothing of a node
- * before it is a member: strangers cost no line but those of the counted refusals (net/auth/refusals.ts).
+ * What an orchestrator tells members and its owner beside the run's messages. Invariant: the owner reads nothing of a
+ * node before it is a member, so that strangers cost only lines of counted refusals (net/auth/refusals.ts).
  */
 
 import type { NodeId } from "../../../../core/ids.ts";
@@ -15,8 +12,8 @@ import type { HubEvent } from "../../../../net/links/transport.ts";
 import { ClockWatch } from "../../../roles/clock_watch.ts";
 
 export interface MemberNewsOptions {
-  readonly nowMs: () => number; // wall clock
-  readonly isMember: (node: NodeId) => boolean; // of the run: it joined, and is not lost
+  readonly nowMs: () => number;
+  readonly isMember: (node: NodeId) => boolean; // joined, and not lost
   readonly send: (node: NodeId, notice: Notice) => void;
   readonly warn: (text: string) => void;
 }
@@ -86,7 +83,7 @@ export class StandstillNews {
     this.#tellAll = tellAll;
   }
 
-  /** For a member that comes in; null: the run goes on. */
+  /** For a joining member; null: the run goes on. */
   get current(): StandstillNotice | null {
     const why = standstills.find((reason) => this.#since.has(reason));
     if (why === undefined) return null;

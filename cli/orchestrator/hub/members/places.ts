@@ -1,6 +1,5 @@
 /**
- * The queue for places in a full run, in the run's folder, so that a restart keeps the order. A file that cannot be
- * read or written costs the order and nothing else.
+ * The queue for places in a full run, on disk so that a restart keeps the order. A damaged file costs only the order.
  */
 
 import * as v from "valibot";
@@ -53,16 +52,15 @@ export async function openPlaces(
 }
 
 async function readQueue(path: string): Promise<NodeId[]> {
-  const text = await Deno.readTextFile(path).catch(() => "[]"); // none yet
+  const text = await Deno.readTextFile(path).catch(() => "[]");
   try {
     return v.parse(queueShape, JSON.parse(text));
   } catch {
-    return []; // a damaged one
+    return [];
   }
 }
 
-/** Nodes that ask again and again, in the order in which they first asked. */
-const keepMs = 600_000; // a new version is installed, a machine is started again
+const keepMs = 600_000; // time to update or restart a machine
 const awakeMs = 15_000; // a node asks at least every 4 s (net/links/node.ts)
 const mostQueued = 4096; // their addresses are 200 kB
 
@@ -81,7 +79,7 @@ export class PlaceQueue {
     for (const node of options.queued ?? []) this.#askedMs.set(node, options.steadyMs());
   }
 
-  /** Null: it may come in. `free`: places that nobody has; `most`: miners of a stage. */
+  /** Null: it may come in. `free`: open places; `most`: miners of a stage. */
   ask(node: NodeId, { free, most }: { free: number; most: number }): Fault | null {
     const nowMs = this.#options.steadyMs();
     const before = this.#askedMs.size;
@@ -91,7 +89,7 @@ export class PlaceQueue {
     const rank = isNew ? awake.length : awake.findIndex(([each]) => each === node);
     if (rank < free) {
       if (this.#askedMs.size !== before) this.#changed();
-      return null; // it stays in the queue until it has its place, as it may break off
+      return null; // queued until it has its place: it may break off
     }
     if (isNew && this.#askedMs.size >= mostQueued) {
       return fault(

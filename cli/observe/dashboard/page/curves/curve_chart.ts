@@ -1,8 +1,5 @@
 /// <reference lib="dom" />
-/**
- * Small charts by step: a line, or columns of parts stacked on each other. Both begin at zero. A gap in a curve stays
- * a gap.
- */
+/** Small charts by step: a line, or stacked columns. They begin at zero; gaps stay. */
 
 import { decimal } from "../../../../terminal/text/format.ts";
 import { placeOn, ticksOf } from "../parts/axis.ts";
@@ -10,7 +7,7 @@ import { pathOf } from "./loss_chart.ts";
 import { draw } from "../parts/svg.ts";
 import type { StepAxis } from "./readout.ts";
 
-/** Each value stands for `stride` steps; the last one ends with step `newest`. The chart ends with step `last`. */
+/** Each value covers `stride` steps, the last ends with step `newest`; the chart ends with step `last`. */
 export interface StepPlaces {
   readonly stride: number;
   readonly newest: number;
@@ -19,7 +16,7 @@ export interface StepPlaces {
 
 type Values = readonly (number | null)[];
 
-const height = 150; // pixels
+const height = 150;
 const left = 52;
 const top = 8;
 const bottom = height - 22;
@@ -48,7 +45,7 @@ export function drawLine(
   return frame.axis;
 }
 
-/** Null where nothing was measured. All curves have the same length. */
+/** All curves have the same length; null: not measured. */
 export function columnsOf(curves: readonly Values[], most: number): { width: number; columns: Values[] } {
   const count = Math.max(0, ...curves.map(({ length }) => length));
   const width = Math.max(1, Math.ceil(count / most));
@@ -65,9 +62,9 @@ function meanOf(values: Values): number | null {
 }
 
 export interface ColumnChart extends StepPlaces {
-  readonly columns: { readonly width: number; readonly columns: readonly Values[] }; // the parts of each column
-  readonly names: readonly string[]; // of the parts
-  readonly classes: readonly string[]; // of the parts
+  readonly columns: { readonly width: number; readonly columns: readonly Values[] };
+  readonly names: readonly string[];
+  readonly classes: readonly string[];
   readonly unit: string;
 }
 
@@ -80,7 +77,7 @@ export function drawColumns(
   if (latest === undefined) return drawNothing(chart, unit);
   const { x, y, axis } = drawFrame(chart, { places, high: Math.max(...sums) });
   const steps = places.stride * width;
-  const first = places.newest - columns.length * steps; // before the first column, but for a shorter last one
+  const first = places.newest - columns.length * steps; // before the first column, even if the last is shorter
   columns.forEach((parts, i) => {
     const from = x(Math.max(0, first + i * steps));
     const to = x(Math.min(places.newest, Math.max(0, first + (i + 1) * steps)));
@@ -103,7 +100,7 @@ const endOf = ({ newest, stride }: StepPlaces, { index, count }: { index: number
 
 function drawFrame(chart: Element, { places, high }: { places: StepPlaces; high: number }): Frame {
   chart.replaceChildren();
-  const width = Math.max(160, chart.clientWidth); // so that a pixel of the drawing is one of the page
+  const width = Math.max(160, chart.clientWidth); // one unit per page pixel
   chart.setAttribute("viewBox", `0 0 ${width} ${height}`);
   const steps = { low: 0, high: Math.max(1, places.last) };
   const values = { low: 0, high: high > 0 ? high * 1.05 : 1 };

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /**
- * What a miner's pathways say about its effect on the loss (CLASP, plain form): a dot for each stage, with bars two
- * standard errors long to each side. The scale is the same to both sides of zero.
+ * A miner's effect on the loss (CLASP, plain form): a dot per stage with bars of two standard errors, on a scale
+ * symmetric about zero.
  */
 
 import { decimal } from "../../../../terminal/text/format.ts";
@@ -11,11 +11,11 @@ import { draw } from "../parts/svg.ts";
 
 type Effects = MemberAccount["clasp"];
 
-const rowHeight = 28; // pixels
+const rowHeight = 28;
 const top = 6;
 const axisHeight = 22;
 const left = 64;
-const errors = 2; // standard errors, about 95 of 100 times
+const errors = 2; // standard errors, about 95 %
 
 export function drawEffects(chart: Element, effects: Effects): void {
   chart.replaceChildren();
@@ -44,7 +44,7 @@ export function drawEffects(chart: Element, effects: Effects): void {
   chart.setAttribute("aria-label", effects.map(wordsOf).join("; "));
 }
 
-/** Half the axis: every bar fits, and 0.01 nats do. */
+/** Half the axis: every bar fits, at least 0.01 nats. */
 export function reachOf(effects: Effects): number {
   const ends = effects.map(({ effect, standardError }) => Math.abs(effect) + errors * (standardError ?? 0));
   return Math.max(0.01, ...ends) * 1.1;

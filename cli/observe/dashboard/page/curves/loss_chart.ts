@@ -1,8 +1,5 @@
 /// <reference lib="dom" />
-/**
- * The chart of losses by step: training as a line, held-out text as dashed line with dots. A gap in a curve stays a
- * gap.
- */
+/** The chart of losses by step: training as a line, held-out text as a dashed line with dots. Gaps stay. */
 
 import { decimal, plural } from "../../../../terminal/text/format.ts";
 import type { PublicRun } from "../../../public/public_run.ts";
@@ -15,24 +12,24 @@ export interface Point {
   readonly loss: number | null;
 }
 
-const left = 48; // pixels
+const left = 48;
 const top = 10;
 const axisHeight = 24;
 const leastHeight = 160;
 
 type Curves = Pick<PublicRun, "losses" | "heldOut" | "step">;
 
-/** The newest value ends before the steps that fill no value yet; each older one lies `stride` steps before the next. */
+/** The newest value ends before the `pending` steps. */
 export function trainPoints({ losses: { values, stride, pending }, step }: Omit<Curves, "heldOut">): Point[] {
   const newest = step - pending;
   return values.map((loss, i) => ({ step: newest - (values.length - 1 - i) * stride, loss }));
 }
 
 export interface LossView {
-  readonly other: Curves | null; // a run to compare it with
+  readonly other: Curves | null;
   readonly last: number; // step at the right end, unless zoomed
   readonly zoom: StepRange | null;
-  readonly smoothing: number; // 0: the curve as it is; below 1
+  readonly smoothing: number; // below 1; 0: none
 }
 
 export interface StepRange {
@@ -44,7 +41,7 @@ export function drawLoss(chart: Element, run: Curves, { other, last, zoom, smoot
   const steps = zoom ?? { low: 0, high: Math.max(1, run.step, last) };
   const losses = rangeOf(lossesIn(steps, other === null ? [run] : [run, other]));
   chart.replaceChildren();
-  const width = Math.max(160, chart.clientWidth); // so that a pixel of the drawing is one of the page
+  const width = Math.max(160, chart.clientWidth); // one unit per page pixel
   const height = Math.max(leastHeight, chart.clientHeight);
   const [right, bottom] = [width - 12, height - axisHeight];
   chart.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -77,10 +74,7 @@ function lossesIn({ low, high }: StepRange, runs: readonly Curves[]): number[] {
   return points.flatMap(({ step, loss }) => loss === null || step < low || step > high ? [] : [loss]);
 }
 
-/**
- * An exponential mean over the points, divided by the weight that it has so far, so that it begins at the first loss and not at
- * zero (Adam's bias correction, Kingma and Ba 2014). A gap stays a gap.
- */
+/** Adam's bias correction (Kingma and Ba 2014), so that the mean begins at the first loss. */
 export function smoothed(points: readonly Point[], smoothing: number): Point[] {
   let sum = 0;
   let weight = 0;
@@ -92,7 +86,6 @@ export function smoothed(points: readonly Point[], smoothing: number): Point[] {
   });
 }
 
-/** Training, and the last on held-out text by then. */
 export function lossWords({ losses: { values, stride, pending }, heldOut, step: last }: Curves, step: number): string {
   const train = valueAt(values, { step, stride, newest: last - pending });
   const held = heldOut.findLast((point) => point.step <= step);
@@ -126,7 +119,6 @@ interface Places {
   readonly y: (loss: number) => number;
 }
 
-/** A null begins a new piece. */
 export function pathOf(points: readonly Point[], { x, y }: Places): string {
   let isDrawing = false;
   return points.map(({ step, loss }) => {

@@ -1,20 +1,20 @@
 /// <reference lib="dom" />
-/** What a person sets at the chart of losses: steps, by dragging over them, and smoothing. */
+/** The loss chart's controls: zoom by dragging over steps, and smoothing. */
 
 import { byId } from "../parts/elements.ts";
 import { draw } from "../parts/svg.ts";
 import type { StepRange } from "./loss_chart.ts";
 import { stepAt, type StepAxis } from "./readout.ts";
 
-const leastDrag = 8; // pixels; less is a click
+const leastDrag = 8; // less is a click
 
 export class LossTools {
   readonly #chart = byId("loss");
   readonly #out = byId("zoom-out");
   readonly #onChange: () => void;
-  #axis: StepAxis | null = null; // of the drawing
+  #axis: StepAxis | null = null;
   #zoom: StepRange | null = null;
-  #from: number | null = null; // pixels of the drawing, while the pointer is down
+  #from: number | null = null; // while the pointer is down
   #band: Element | null = null;
 
   constructor(onChange: () => void) {
@@ -48,7 +48,7 @@ export class LossTools {
 
   #begin(event: PointerEvent): void {
     if (this.#axis === null || event.button !== 0) return;
-    event.preventDefault(); // no text is selected on the way
+    event.preventDefault(); // select no text
     this.#chart.setPointerCapture(event.pointerId);
     this.#from = this.#placeOf(event);
   }

@@ -1,19 +1,16 @@
 /// <reference lib="dom" />
-/**
- * The values of a chart at the step under the pointer, as text below it, and a line through that step. Without a
- * pointer, the newest values.
- */
+/** Marks the step under the pointer in a chart and shows its values, or the newest ones. */
 
 import { byId, setText } from "../parts/elements.ts";
 import { placeOn } from "../parts/axis.ts";
 import { draw } from "../parts/svg.ts";
 
-/** In pixels of the drawing. */
+/** In pixels, with the steps at both ends. */
 export interface StepAxis {
   readonly left: number;
   readonly right: number;
-  readonly first: number; // step at `left`
-  readonly last: number; // step at `right`
+  readonly first: number;
+  readonly last: number;
 }
 
 export class Readout {
@@ -21,8 +18,8 @@ export class Readout {
   readonly #text: Element;
   #axis: StepAxis | null = null;
   #words: (step: number) => string = () => "";
-  #pointerX: number | null = null; // of the window
-  #line: Element | null = null; // through the step
+  #pointerX: number | null = null;
+  #line: Element | null = null;
 
   constructor(chart: string, text: string) {
     this.#chart = byId(chart);
@@ -53,14 +50,14 @@ export class Readout {
   }
 }
 
-/** The nearest step; null beside the axis. */
+/** Null beside the axis. */
 export function stepAt(x: number, { left, right, first, last }: StepAxis): number | null {
   if (x < left - 8 || x > right + 8) return null;
   const share = Math.min(1, Math.max(0, (x - left) / (right - left)));
   return Math.round(first + share * (last - first));
 }
 
-/** The value that stands for a step: each is the mean of `stride` steps, the last one ends with step `newest`. */
+/** Each value is the mean of `stride` steps; the last ends with step `newest`. */
 export function valueAt(
   values: readonly (number | null)[],
   { step, stride, newest }: { step: number; stride: number; newest: number },

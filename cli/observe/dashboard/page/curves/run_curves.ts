@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The curves of a run: its losses, tokens per second, ready miners, and bytes for each trained token by kind. */
+/** A run's curves: losses, tokens per second, ready miners, bytes per trained token. */
 
 import { decimal } from "../../../../terminal/text/format.ts";
 import type { PublicRun } from "../../../public/public_run.ts";
@@ -9,7 +9,6 @@ import { drawLoss, type LossView, lossWords } from "./loss_chart.ts";
 import { LossTools } from "./loss_tools.ts";
 import { Readout, type StepAxis, valueAt } from "./readout.ts";
 
-/** From the bottom of a column upwards. */
 const kinds = ["wires", "merge", "parameters", "control"] as const;
 const kindNames = { wires: "wires", merge: "merges", parameters: "parameters", control: "messages" } as const;
 const mostColumns = 48;
@@ -25,7 +24,7 @@ export class CurvesPanel {
     this.#tools = new LossTools(drawSoon);
   }
 
-  /** `other`: a run to compare the losses with. `last`: the run's newest step, so that the past is drawn in its place. */
+  /** `last`: the run's newest step, so that a past moment is drawn in its place. */
   show(run: PublicRun, { other, last }: Pick<LossView, "other" | "last">): void {
     const { curves, step, bytes } = run;
     const { zoom, smoothing } = this.#tools;
@@ -68,7 +67,6 @@ function drawBytes({ curves }: PublicRun, places: StepPlaces): StepAxis | null {
   return drawColumns(byId("bytes"), { ...places, columns, names, classes: kinds, unit: "bytes per token" });
 }
 
-/** `wires 71 %, merges 22 %, …` of all bytes. */
 function sharesText(bytes: PublicRun["bytes"], total: number): string {
   const shares = kinds.map((kind) => `${kindNames[kind]} ${decimal((100 * bytes[kind]) / total)} %`);
   return `of all bytes: ${shares.join(", ")}`;

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /**
- * One microbatch's way through the pipeline: which miner did each task, and how long it waited, was away and
- * computed. The choice is `microbatch=NUMBER` in the page's address; without one, the slowest of the shown moment.
+ * One microbatch's way through the pipeline: each task's miner and times. Chosen by `microbatch=NUMBER` in the
+ * fragment, by default the slowest of the moment.
  */
 
 import { decimal, duration, plural, shortAddress } from "../../../../terminal/text/format.ts";
@@ -14,11 +14,11 @@ import { endMs, slowestOf, type WayHop, wayOf } from "./way.ts";
 export type AskPathway = (microbatch: number) => Promise<PublicPathway | string>;
 
 export class PathwayPanel {
-  readonly #ask: AskPathway | null; // null: only those that the moments have
+  readonly #ask: AskPathway | null; // null: only the moments' own
   readonly #drawSoon: () => void;
   #asked: { readonly microbatch: number; readonly step: number } | null = null;
   #answer: PublicPathway | string | null = null;
-  #drawn: { readonly shown: PublicPathway | string | null; readonly width: number } | null = null; // on the page now
+  #drawn: { readonly shown: PublicPathway | string | null; readonly width: number } | null = null;
 
   constructor({ ask, drawSoon }: { ask: AskPathway | null; drawSoon: () => void }) {
     this.#ask = ask;
@@ -40,7 +40,7 @@ export class PathwayPanel {
     if (document.activeElement !== input) input.value = chosen === null || sampled !== undefined ? "" : String(chosen);
     showChoices(byId("sampled"), { pathways: run.pathways, slowest, chosen });
     const pathway = typeof shown === "string" ? null : shown;
-    const isDrawn = this.#drawn?.shown === shown && this.#drawn?.width === innerWidth; // the chart's own would cost a layout
+    const isDrawn = this.#drawn?.shown === shown && this.#drawn?.width === innerWidth; // a chart's costs a layout
     if (isDrawn) return;
     this.#drawn = { shown, width: innerWidth };
     const chart = byId("way");
@@ -51,7 +51,7 @@ export class PathwayPanel {
     showTasks(byId("tasks"), way);
   }
 
-  /** The log may hold it; a microbatch that is under way is asked for again when a step closes. */
+  /** A microbatch under way is asked for again when a step closes. */
   #other(microbatch: number, step: number): PublicPathway | string | null {
     if (this.#ask === null) return `Microbatch ${decimal(microbatch)} is not among those of this moment.`;
     const answer = this.#answer;

@@ -1,15 +1,15 @@
 /// <reference lib="dom" />
-/** Draws a microbatch's way: a row for each task, from its input to its result, on one axis of time. */
+/** Draws a microbatch's way: a row per task, on one time axis. */
 
 import { duration, plural, shortAddress } from "../../../../terminal/text/format.ts";
 import { placeOn, ticksOf } from "../parts/axis.ts";
 import { draw } from "../parts/svg.ts";
 import { endMs, type WayHop } from "./way.ts";
 
-const rowHeight = 24; // pixels
+const rowHeight = 24;
 const axisHeight = 22;
-const left = 128; // of the axis, beside the names
-const wide = 560; // there is room for the miners' addresses
+const left = 128;
+const wide = 560; // room for addresses
 
 export function drawPathway(chart: Element, way: readonly WayHop[]): void {
   chart.replaceChildren();
@@ -56,7 +56,7 @@ function drawTask(chart: Element, hop: WayHop, { x, top, isWide, isFirst }: Row)
     draw(chart, "line", { class: "waiting", x1: x(sentMs - waitedMs), x2: x(sentMs), y1: middle, y2: middle });
   }
   bar("away", sentMs, tookMs);
-  bar("device", sentMs + (tookMs - computeMs) / 2, computeMs); // when in between is not known
+  bar("device", sentMs + (tookMs - computeMs) / 2, computeMs); // the exact time is unknown
   if (isWide) draw(chart, "text", { x: x(sentMs + tookMs) + 6, y: middle + 5 }, shortAddress(hop.node));
 }
 

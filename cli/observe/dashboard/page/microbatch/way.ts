@@ -1,11 +1,11 @@
-/** A microbatch's way in the order of the pipeline, and how long it waited before each task. Pure. */
+/** A microbatch's tasks in pipeline order, with the wait before each. Pure. */
 
 import type { PublicPathway } from "../../../public/public_run.ts";
 
 type PathwayHop = PublicPathway["hops"][number];
 
 export interface WayHop extends PathwayHop {
-  readonly waitedMs: number; // for a miner, since its input was there
+  readonly waitedMs: number; // for a miner
 }
 
 const places = { forward: 0, turnaround: 1, backward: 2 } as const;

@@ -1,11 +1,10 @@
 /// <reference lib="dom" />
-/** The fragment of the page's address as named parts, `#at=123&node=5Grw…`, so that what is shown can be linked. */
+/** Named parts of the page's fragment, `#at=123&node=5Grw…`, for links. */
 
 export function addressPart(name: string): string | null {
   return new URLSearchParams(location.hash.slice(1)).get(name);
 }
 
-/** Null takes the part out. */
 export function fragmentWith(name: string, value: string | null): string {
   const parts = new URLSearchParams(location.hash.slice(1));
   if (value === null) parts.delete(name);

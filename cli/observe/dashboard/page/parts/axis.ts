@@ -1,11 +1,11 @@
-/** Round numbers for the ticks of an axis, and positions on it. Pure. */
+/** Axis ticks and positions. Pure. */
 
 export interface Range {
   readonly low: number;
   readonly high: number;
 }
 
-/** At most about `count` multiples of 1, 2 or 5 times a power of ten, ascending. */
+/** About `count` multiples of 1, 2 or 5 times a power of ten. */
 export function ticksOf({ low, high }: Range, count: number): number[] {
   const span = high - low;
   if (!(span > 0) || !Number.isFinite(span)) return Number.isFinite(low) ? [low] : [];

@@ -1,9 +1,7 @@
 /// <reference lib="dom" />
 /**
- * The few operations on the document that the page needs.
- *
- * Invariant: foreign text reaches the document only through `textContent`, and only when it has changed, so that a
- * screen reader does not repeat itself.
+ * Operations on the document. Invariant: foreign text enters only through `textContent`, and only when changed, so that
+ * screen readers do not repeat it.
  */
 
 export function byId(id: string): HTMLElement {
@@ -27,7 +25,6 @@ export function add(parent: Element, name: string, text = ""): HTMLElement {
   return element;
 }
 
-/** Made where it is missing. */
 export function childAt(parent: Element, index: number, name: string): HTMLElement {
   return (parent.children[index] as HTMLElement | undefined) ?? add(parent, name);
 }

@@ -1,17 +1,17 @@
 /// <reference lib="dom" />
 /**
- * Microbatches on their way: a dot for each that is followed, forward in the upper lane and back in the lower one.
- * Each stage's card tells its counts in words, so the picture is hidden from screen readers.
+ * A dot per microbatch under way, forward in the upper lane, backward in the lower. Hidden from screen readers: the
+ * stage cards tell the counts.
  */
 
 import type { PublicHop, PublicRun } from "../../../public/public_run.ts";
 import { byId, setText } from "../parts/elements.ts";
 import { draw } from "../parts/svg.ts";
 
-const laneHeight = 26; // pixels
+const laneHeight = 26;
 const headHeight = 18;
 const radius = 4;
-const gap = 10; // between dots
+const gap = 10;
 export const flightHeight = headHeight + 2 * laneHeight + 6;
 
 interface Dot {
@@ -19,8 +19,8 @@ interface Dot {
   readonly title: Element;
 }
 
-const dots = new Map<number, Dot>(); // by microbatch
-let drawn = ""; // the lanes as they stand
+const dots = new Map<number, Dot>();
+let drawn = "";
 
 export function showFlight({ flight, stages }: PublicRun): void {
   const picture = byId("flight");
@@ -44,7 +44,6 @@ export function showFlight({ flight, stages }: PublicRun): void {
   }
 }
 
-/** Those that do not fit lie on the last place. */
 export function dotPlaces(
   flight: readonly PublicHop[],
   { stages, width }: { stages: number; width: number },
@@ -78,7 +77,7 @@ function drawLanes(picture: Element, { stages, width }: { stages: number; width:
   picture.replaceChildren();
   picture.setAttribute("viewBox", `0 0 ${width} ${flightHeight}`);
   const column = width / Math.max(1, stages);
-  const named = Math.max(1, Math.ceil(48 / column)); // every so many stages there is room for a name
+  const named = Math.max(1, Math.ceil(48 / column)); // a name fits every so many stages
   for (let stage = 0; stage < stages; stage++) {
     const x = stage * column + 2;
     const size = { x, y: headHeight, width: Math.max(1, column - 4), height: 2 * laneHeight, rx: 4 };

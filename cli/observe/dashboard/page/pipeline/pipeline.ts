@@ -1,11 +1,11 @@
 /// <reference lib="dom" />
-/** A card for each stage with its layers, the microbatches whose next task is there, its merge and its replicas. */
+/** A card per stage: layers, microbatches whose next task is there, merge, replicas. */
 
 import { decimal, plural, shortAddress } from "../../../../terminal/text/format.ts";
 import type { PublicMember, RunSnapshot } from "../../../public/public_run.ts";
 import { childAt, keepChildren, setClass, setText } from "../parts/elements.ts";
 
-const mostReplicas = 6; // shown in a card by name
+const mostReplicas = 6; // by name
 
 /** For those who do not see the colour. */
 export const stateSigns: Readonly<Record<PublicMember["state"], string>> = { ready: "●", loading: "◌", lost: "✕" };
@@ -43,7 +43,7 @@ function replicasByStage(members: RunSnapshot["members"]): Map<number, Replica[]
   return byStage;
 }
 
-/** Nothing where every replica is named; else `100 miners: 97 ready, 3 lost`. */
+/** `100 miners: 97 ready, 3 lost`; empty if every replica is named. */
 function countsText(replicas: readonly Replica[]): string {
   if (replicas.length === 0) return "no miner";
   if (replicas.length <= mostReplicas) return "";
