@@ -1,3 +1,5 @@
+/** Which of our commits the chain still has, at one read of it. */
+
 import { epochIndex } from "../epochs/epochs.ts";
 import type { ChainView, DutyState, Passage } from "./duty.ts";
 

@@ -1,3 +1,5 @@
+/** Performs the duty's `read` of the chain. Rejects with the chain's `ChainError`. */
+
 import type { Chain } from "../chain.ts";
 import type { Address } from "../call.ts";
 import type { BlockRange, ChainView } from "./duty.ts";

@@ -1,3 +1,5 @@
+/** Why a wallet cannot be used: `code` is for branching, the message for reading. */
+
 export type WalletErrorCode =
   | "missing"
   | "exists" // would be overwritten

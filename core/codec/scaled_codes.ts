@@ -2,7 +2,7 @@
  * Formats of few bits: a scale byte s per row (row_scale.ts) and a code of 3 to 8 bits per value.
  *
  *     bytes = scales | codes + 2^(bits - 1), a bit stream from the lowest up; each part padded with zeros to words
- * 
+ *
  *     nearest     value = (code + 1/2) 2s / 2^bits, code in [-2^(bits - 1), 2^(bits - 1) - 1]; rounded to nearest
  *     stochastic  value = code s / L, code in [-L, L], L = 2^(bits - 1) - 1; rounded up or down at random, unbiased
  *                 over the values of a wire, as a gradient must be (QSGD, arXiv 1610.02132); a stored 0 is undefined

@@ -1,3 +1,5 @@
+/** The table of wire codecs on a GPU: one for each name of core/codec/codec_names.ts, or it does not compile. */
+
 import type { Codec } from "../../core/codec/codec_names.ts";
 import type { BuildTransfer, GpuCodec } from "./codec.ts";
 import { iotaOnGpu, qBlockOnGpu } from "./iota.ts";

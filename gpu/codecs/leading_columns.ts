@@ -1,3 +1,5 @@
+/** Copies between the first columns of rows as wide as the model and rows of a wire. */
+
 import type { LayerContext } from "../layers/context.ts";
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
 

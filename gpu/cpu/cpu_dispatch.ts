@@ -1,3 +1,5 @@
+/** One operation on the processor: a closure over fixed addresses. */
+
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
 import type { Job } from "./jobs/job.ts";
 import type { CpuKernels } from "./kernels/cpu_kernels.ts";

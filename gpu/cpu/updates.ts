@@ -1,3 +1,5 @@
+/** Optimizers on the processor, and the squared norm of the accumulated gradient. */
+
 import { present } from "../../core/assert.ts";
 import { wholePower } from "../../core/exact_math.ts";
 import type { OptimizerName } from "../../core/config/optimizer_names.ts";

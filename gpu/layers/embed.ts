@@ -1,3 +1,5 @@
+/** Rows of tables by token id. */
+
 import { embeddingName } from "../../core/model/spec.ts";
 import type { BufferRange } from "../stage_ops.ts";
 import { tokenIndexLength } from "../token_index.ts";

@@ -1,3 +1,5 @@
+/** Where kernels are measured: a device's operations and memory. */
+
 import type { BufferRange, DeviceBuffers, Dispatch, StageOps } from "../stage_ops.ts";
 
 export interface KernelPlace {

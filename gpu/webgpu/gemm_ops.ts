@@ -1,3 +1,7 @@
+/**
+ * One dispatch of a matrix product: which text of the generator, its bindings, its constants and its workgroups.
+ */
+
 import { assert } from "../../core/assert.ts";
 import type { BufferRange } from "../stage_ops.ts";
 import { gemmSource } from "./generate/gemm.ts";

@@ -31,7 +31,6 @@ const rows = (): readonly Row[] => [
   { name: "hashes with nothing behind them", miners: [{ stage: 0, hostile: commitsHashesOnly }] },
   {
     name: "a reducer that calls the first payload bad",
-    isQuick: true,
     reducers: "replicas",
     miners: [{ stage: 1, hostile: accusesInput(0) }],
   },

@@ -34,7 +34,7 @@ testAttacks("later steps", () => cheats().map((row) => ({ culprit: "out", ...row
 
 const shown = (): readonly Row[] =>
   [
-    { name: "nothing, by a cheat", isQuick: true, hostile: showsNothing },
+    { name: "nothing, by a cheat", hostile: showsNothing },
     { name: "a blob that nobody has", hostile: showsUnstored },
     { name: "NaN", hostile: showsChange(NaN) },
     { name: "a change of a thousand", hostile: showsChange(1000) },

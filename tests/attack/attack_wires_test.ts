@@ -69,7 +69,6 @@ const rows = (): readonly Row[] => [
   { name: "a forward wire of huge finite values", miners: [{ stage: 1, hostile: spoilsForward(allOf(3e38)) }] },
   {
     name: "a huge finite value in a gradient",
-    isQuick: true,
     miners: [{ stage: 2, hostile: spoilsGradients(oneOf(3e38)) }],
   },
   { name: "a gradient of huge finite values", miners: [{ stage: 1, hostile: spoilsGradients(allOf(-3e38)) }] },

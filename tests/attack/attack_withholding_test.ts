@@ -154,7 +154,6 @@ testAttacks("not taking part", () =>
     { name: "slices have the wrong size", miners: [{ stage: 1, hostile: reducesToSize(4) }] },
     {
       name: "leaves and joins in place of a payload",
-      isQuick: true,
       miners: [{ stage: 1, hostile: leavesInsteadOf("payloadCommitted") }],
     },
     {

@@ -6,7 +6,7 @@ import { type BlobFile, DiskBlobs, type DiskBlobsOptions } from "../../net/blobs
 import type { LostBlob } from "../../net/blobs/blobs.ts";
 import { hashOf, leafHashesOf } from "../../net/blob_hash.ts";
 import { assertProblem, localBlobSuite, suiteCapacity } from "./blobs_suite.ts";
-import { patterned } from "./transport_world.ts";
+import { varied } from "../support/net/varied_bytes.ts";
 import { testWhere } from "../support/test_where.ts";
 
 async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {
@@ -28,9 +28,9 @@ localBlobSuite("a folder", async () => {
 
 Deno.test("Blobs in a folder: they outlive the process, its leftovers do not", () =>
   withFolder(async (folder) => {
-    const bytes = patterned(100_000, 1);
+    const bytes = varied(100_000, 1);
     const ref = await (await open(folder)).put(bytes);
-    await Deno.writeFile(`${folder}/incoming/99.part`, patterned(5_000, 2)); // as after kill -9
+    await Deno.writeFile(`${folder}/incoming/99.part`, varied(5_000, 2)); // as after kill -9
     const again = await open(folder);
     assertEquals(await again.get(ref.hash), bytes);
     assertEquals(again.usage(), { blobs: 1, bytes: 100_000 });
@@ -46,9 +46,9 @@ Deno.test("Blobs in a folder: bytes that changed on the disk are handed out to n
       async (hash: BlobHash) => await Array.fromAsync(await store.open(hash)),
     ];
     for (const read of reads) {
-      const ref = await store.put(patterned(100_000, 1));
+      const ref = await store.put(varied(100_000, 1));
       const path = `${folder}/${ref.hash.slice(0, 2)}/${ref.hash}`;
-      await Deno.writeFile(path, patterned(100_000, 2));
+      await Deno.writeFile(path, varied(100_000, 2));
       await assertProblem(() => read(ref.hash), "wrongHash");
       assertEquals(lost.splice(0), [{ ref, why: "damaged" }]);
       await assertProblem(() => read(ref.hash), "missing");
@@ -60,7 +60,7 @@ Deno.test("Blobs in a folder: a missing or truncated file is not a blob, and the
   withFolder(async (folder) => {
     const lost: LostBlob[] = [];
     const store = await open(folder, { onLost: (blob) => lost.push(blob) });
-    const bytes = patterned(100_000, 1);
+    const bytes = varied(100_000, 1);
     const ref = await store.put(bytes);
     const path = `${folder}/${ref.hash.slice(0, 2)}/${ref.hash}`;
     const losses = [
@@ -86,7 +86,7 @@ Deno.test("Blobs in a folder: a missing or truncated file is not a blob, and the
 
 Deno.test("Blobs in a folder: a leaf list that is torn or gone is made again, and goes with its blob", () =>
   withFolder(async (folder) => {
-    const bytes = patterned(1_500_000, 1);
+    const bytes = varied(1_500_000, 1);
     const { hash } = await (await open(folder)).put(bytes);
     const path = `${folder}/${hash.slice(0, 2)}/${hash}.leaves`;
     const list = await Deno.readFile(path);
@@ -114,7 +114,7 @@ Deno.test("Blobs in a folder: a file that is taken over is renamed, not copied, 
   withFolder(async (folder) => {
     const store = await open(`${folder}/blobs`);
     const path = `${folder}/arrived`;
-    const bytes = patterned(1_500_000, 1);
+    const bytes = varied(1_500_000, 1);
     await Deno.writeFile(path, bytes);
     const { ino } = await Deno.stat(path);
     const { hash } = await store.adoptFile(path);
@@ -143,9 +143,9 @@ testWhere(
   () =>
     withFolder(async (folder) => {
       const store = await open(folder, { createFile: fullDisk });
-      const message = await assertProblem(() => store.put(patterned(1_000, 1)), "diskFull");
+      const message = await assertProblem(() => store.put(varied(1_000, 1)), "diskFull");
       assertStringIncludes(message, `in ${folder}: the disk is full; free some space or choose another data folder`);
-      assertEquals(await store.find(hashOf(patterned(1_000, 1))), null);
+      assertEquals(await store.find(hashOf(varied(1_000, 1))), null);
       assertEquals(await Array.fromAsync(Deno.readDir(`${folder}/incoming`)), []);
     }),
 );

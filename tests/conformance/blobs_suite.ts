@@ -13,7 +13,7 @@ import {
   type LocalBlobStore,
 } from "../../net/blobs/blobs.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
-import { patterned } from "./transport_world.ts";
+import { varied } from "../support/net/varied_bytes.ts";
 
 export const suiteCapacity = { blobBytes: 2_000_000, capacityBytes: 5_000_000 };
 
@@ -77,7 +77,7 @@ function locatingCases(check: Check<BlobStore>): void {
       store,
       opened,
     ) => {
-      for (const bytes of [new Uint8Array(0), patterned(1_400_000, 13)]) {
+      for (const bytes of [new Uint8Array(0), varied(1_400_000, 13)]) {
         const { hash } = await store.put(bytes);
         for (let time = 0; time < 2; time++) {
           const location = await store.locate(hash);
@@ -103,7 +103,7 @@ function adoptingCases(check: Check<BlobStore>): void {
     (store) =>
       withScratchFolder(async (folder) => {
         const path = `${folder}/arrived`;
-        for (const bytes of [new Uint8Array(0), patterned(70_000, 14), patterned(1_400_000, 15)]) {
+        for (const bytes of [new Uint8Array(0), varied(70_000, 14), varied(1_400_000, 15)]) {
           for (const expected of [hashOf(bytes), undefined]) {
             await Deno.writeFile(path, bytes);
             assertEquals(await store.adoptFile(path, expected), { hash: hashOf(bytes), bytes: bytes.length });
@@ -121,7 +121,7 @@ function adoptingCases(check: Check<BlobStore>): void {
         const path = `${folder}/arrived`;
         const refusals = [[50_000, "wrongHash"], [suiteCapacity.blobBytes + 1, "tooLarge"]] as const;
         for (const [size, code] of refusals) {
-          const bytes = patterned(size, 16);
+          const bytes = varied(size, 16);
           await Deno.writeFile(path, bytes);
           await assertProblem(() => store.adoptFile(path, absent), code);
           assertEquals([await store.find(absent), await store.find(hashOf(bytes))], [null, null]);
@@ -133,19 +133,19 @@ function adoptingCases(check: Check<BlobStore>): void {
 
 function readingCases(check: Check<BlobStore>): void {
   check("bytes and streams come back under their hash", async (store) => {
-    for (const bytes of [new Uint8Array(0), patterned(1, 1), patterned(300_001, 2)]) {
+    for (const bytes of [new Uint8Array(0), varied(1, 1), varied(300_001, 2)]) {
       const ref = await store.put(bytes);
       assertEquals(ref, { hash: hashOf(bytes), bytes: bytes.length });
       assertEquals(await store.get(ref.hash), bytes);
     }
-    const streamed = patterned(1_500_000, 3);
+    const streamed = varied(1_500_000, 3);
     const ref = await store.put(streamOf(streamed), hashOf(streamed));
     assertEquals(ref.bytes, 1_500_000);
     assertEquals(hashOf(await store.get(ref.hash)), ref.hash);
   });
 
   check("find returns the size, or null for a missing blob", async (store) => {
-    const ref = await store.put(patterned(77, 1));
+    const ref = await store.put(varied(77, 1));
     assertEquals(await store.find(ref.hash), ref);
     assertEquals(await store.find(absent), null);
   });
@@ -157,7 +157,7 @@ function readingCases(check: Check<BlobStore>): void {
   });
 
   check("open gives the whole or a range, and refuses one outside", async (store) => {
-    const bytes = patterned(700_000, 4);
+    const bytes = varied(700_000, 4);
     const { hash } = await store.put(bytes);
     assertEquals(hashOf(await collect(await store.open(hash), 700_000)), hash);
     for (const [start, end] of [[0, 1], [0, 700_000], [699_999, 700_000], [300_000, 650_001]] as const) {
@@ -171,7 +171,7 @@ function readingCases(check: Check<BlobStore>): void {
 
   check("leaves match the bytes, one per mebibyte, or null for a missing blob", async (store) => {
     for (const size of [0, 5, 1_048_576, 1_048_577, 2_000_000]) {
-      const bytes = patterned(size, size);
+      const bytes = varied(size, size);
       const { hash } = await store.put(bytes);
       assertEquals(await store.leaves(hash), leafHashesOf(bytes), `${size} bytes`);
     }
@@ -179,7 +179,7 @@ function readingCases(check: Check<BlobStore>): void {
   });
 
   check("a reader that stops early harms nothing", async (store) => {
-    const { hash } = await store.put(patterned(1_000_000, 4));
+    const { hash } = await store.put(varied(1_000_000, 4));
     const stream = await store.open(hash);
     const reader = stream.getReader();
     await reader.read();
@@ -190,7 +190,7 @@ function readingCases(check: Check<BlobStore>): void {
 
 function refusalCases(check: Check<BlobStore>): void {
   check("bytes of another hash are refused and not kept", async (store) => {
-    const bytes = patterned(50_000, 5);
+    const bytes = varied(50_000, 5);
     const message = await assertProblem(() => store.put(bytes, absent), "wrongHash");
     assertStringIncludes(message, hashOf(bytes));
     await assertProblem(() => store.put(streamOf(bytes), absent), "wrongHash");
@@ -206,14 +206,14 @@ function refusalCases(check: Check<BlobStore>): void {
   });
 
   check("a stream that breaks leaves nothing behind", async (store) => {
-    const bytes = patterned(60_000, 6);
+    const bytes = varied(60_000, 6);
     await assertRejects(() => store.put(streamOf(bytes, { fails: true })), Error, "the feeder broke");
     assertEquals(await store.find(hashOf(bytes)), null);
     assertEquals((await store.put(bytes)).bytes, 60_000);
   });
 
   check("a large stream is stored under the name it must have, and no other", async (store) => {
-    const bytes = patterned(1_400_000, 12);
+    const bytes = varied(1_400_000, 12);
     await assertProblem(() => store.put(streamOf(bytes), absent), "wrongHash");
     await assertRejects(() => store.put(streamOf(bytes, { fails: true }), hashOf(bytes)), Error, "the feeder broke");
     assertEquals([await store.find(absent), await store.find(hashOf(bytes))], [null, null]);
@@ -222,18 +222,18 @@ function refusalCases(check: Check<BlobStore>): void {
   });
 
   check("the same bytes can be stored by many at once", async (store) => {
-    const bytes = patterned(200_000, 7);
+    const bytes = varied(200_000, 7);
     const refs = await Promise.all(Array.from({ length: 6 }, () => store.put(bytes, hashOf(bytes))));
     assert(refs.every((ref) => ref.hash === hashOf(bytes)));
     assertEquals(await store.get(hashOf(bytes)), bytes);
   });
 
   check("a full store says so and keeps what it has", async (store) => {
-    const kept = await store.put(patterned(1_900_000, 8));
-    await store.put(patterned(1_900_000, 9));
-    assertStringIncludes(await assertProblem(() => store.put(patterned(1_900_000, 10)), "noSpace"), "'capacityBytes'");
+    const kept = await store.put(varied(1_900_000, 8));
+    await store.put(varied(1_900_000, 9));
+    assertStringIncludes(await assertProblem(() => store.put(varied(1_900_000, 10)), "noSpace"), "'capacityBytes'");
     assertEquals(hashOf(await store.get(kept.hash)), kept.hash);
-    assertEquals((await store.put(patterned(1_000, 11))).bytes, 1_000);
+    assertEquals((await store.put(varied(1_000, 11))).bytes, 1_000);
   });
 }
 
@@ -243,11 +243,11 @@ export function localBlobSuite<S extends LocalBlobStore>(name: string, open: Ope
 
   check("list, usage and delete agree", async (store) => {
     const refs = [
-      await store.put(patterned(10, 1)),
-      await store.put(patterned(20, 2)),
+      await store.put(varied(10, 1)),
+      await store.put(varied(20, 2)),
       await store.put(new Uint8Array(0)),
     ];
-    await store.put(patterned(10, 1)); // again: counts once
+    await store.put(varied(10, 1)); // again: counts once
     const listed = await Array.fromAsync(store.list());
     assertEquals(listed.map(({ hash }) => hash).sort(), refs.map(({ hash }) => hash).sort());
     assertEquals(store.usage(), { blobs: 3, bytes: 30 });
@@ -259,7 +259,7 @@ export function localBlobSuite<S extends LocalBlobStore>(name: string, open: Ope
   });
 
   check("many at once of the same bytes count once", async (store) => {
-    await Promise.all(Array.from({ length: 6 }, () => store.put(patterned(100_000, 1))));
+    await Promise.all(Array.from({ length: 6 }, () => store.put(varied(100_000, 1))));
     assertEquals(store.usage(), { blobs: 1, bytes: 100_000 });
   });
 }

@@ -17,14 +17,14 @@ const tolerances: TraceTolerances = {
 
 const open: OpenStage = (spec, optimizer) => createCpuStage(spec, { optimizer, activationBytes });
 
-computeSuite("cpu", open, isWhole ? {} : { onlyOthers: [...aFew, "q5block, both ends"] });
+computeSuite("cpu", open, isWhole ? {} : { only: [...aFew, ...onePerCodec], onlyOthers: aFew });
 trainingSuite("cpu", open, { tolerances });
 
 const partBytes = 2 ** 14; // 64 rows of 64: every matrix but those of attention comes in parts
 
 computeSuite("cpu, vectors in parts", (spec, optimizer) => createCpuStage(spec, { optimizer, partBytes }), {
   optimizers: [defaultOptimizer],
-  ...(isWhole ? {} : { only: [...aFew, "tail, codec resbm, side"] }),
+  ...(isWhole ? {} : { only: ["receives and sends", "tail, codec resbm, side"] }),
 });
 
 /** Every operation is shared, however small, and has the bits that one thread gives it, which the first suite has judged. */
@@ -34,5 +34,8 @@ for (const threads of isWhole ? [2, 3] : [3]) {
   computeSuite(`cpu, ${threads} threads as one`, async (spec, optimizer) => {
     const shared = await createCpuStage(spec, { optimizer, activationBytes, threads }, { sharing });
     return pairedStage(await open(spec, optimizer), shared);
-  }, { oracle: open, ...(isWhole ? {} : { only: onePerCodec, onlyOthers: ["receives and sends"] }) });
+  }, {
+    oracle: open,
+    ...(isWhole ? {} : { only: ["receives and sends", "head, codec q4block"], optimizers: [defaultOptimizer] }),
+  });
 }

@@ -4,6 +4,8 @@
  */
 
 import { createReferenceStage } from "../lab/reference/stage.ts";
+import { defaultOptimizer } from "../../core/config/optimizer_names.ts";
+import { isWhole } from "../support/whole.ts";
 import { aFew, computeSuite, type OpenStage } from "./compute_suite.ts";
 import { type TraceTolerances, trainingSuite } from "./training_suite.ts";
 
@@ -15,5 +17,7 @@ const tolerances: TraceTolerances = {
 
 const open: OpenStage = (spec, optimizer) => Promise.resolve(createReferenceStage(spec, { optimizer }));
 
-computeSuite("reference", open, { only: aFew });
-trainingSuite("reference", open, { tolerances });
+const quick = { only: ["receives and sends"], optimizers: [defaultOptimizer] };
+
+computeSuite("reference", open, isWhole ? { only: aFew } : quick);
+trainingSuite("reference", open, { tolerances, ...(isWhole ? {} : { steps: 5 }) });

@@ -3,7 +3,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fault } from "../../core/fault.ts";
 import { type Check, must, received } from "./transport_check.ts";
-import { dialRaw, notes, patterned } from "./transport_world.ts";
+import { varied } from "../support/net/varied_bytes.ts";
+import { dialRaw, notes } from "./transport_world.ts";
 
 export function sessionCases(check: Check): void {
   check("an orchestrator that restarted makes the node start over", async (world) => {
@@ -82,7 +83,7 @@ export function sizeCases(check: Check): void {
   check("bytes that are not a frame end the connection with a fault", async (world) => {
     const raw = dialRaw(world.medium);
     await raw.events.next("frame");
-    raw.wire.send(patterned(500, 3));
+    raw.wire.send(varied(500, 3));
     assertEquals((await world.hubEvents.next("refusals")).counts, { total: 1, byCode: { malformedFrame: 1 } });
     await raw.events.next("closed");
   });
@@ -94,8 +95,8 @@ export function slowReaderCases(check: Check): void {
     node.pause();
     world.hub.pause();
     for (const note of notes(0, 10)) {
-      must(world.hub.send(signer.address, { note }, [patterned(32 * 1024, note)]));
-      must(node.send({ note }, [patterned(32 * 1024, note)]));
+      must(world.hub.send(signer.address, { note }, [varied(32 * 1024, note)]));
+      must(node.send({ note }, [varied(32 * 1024, note)]));
     }
     assertEquals([events.count("message"), world.hubEvents.count("message")], [0, 0]);
     node.resume();

@@ -2,7 +2,8 @@
 
 import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { type Check, must, received } from "./transport_check.ts";
-import { notes, patterned } from "./transport_world.ts";
+import { varied } from "../support/net/varied_bytes.ts";
+import { notes } from "./transport_world.ts";
 
 export function deliveryCases(check: Check): void {
   check("messages arrive in order, both ways", async (world) => {
@@ -17,7 +18,7 @@ export function deliveryCases(check: Check): void {
 
   check("large segments arrive whole and aligned", async (world) => {
     const { node, events, signer } = await world.joined(1);
-    const segments = [patterned(3_000_001, 1), new Uint8Array(0), patterned(5, 2)];
+    const segments = [varied(3_000_001, 1), new Uint8Array(0), varied(5, 2)];
     must(node.send({ note: 1 }, segments));
     const up = await world.hubEvents.next("message");
     assertEquals(up.segments.map((segment) => segment.length), [3_000_001, 0, 5]);
@@ -66,7 +67,7 @@ export function breakCases(check: Check): void {
     for (let cut = 0; cut < 5; cut++) {
       link.swallowing = cut % 2 === 1; // at every other cut, frames in flight are lost
       for (const note of notes(cut * 40, 40)) {
-        must(node.send({ note }, [patterned(1000, note)]));
+        must(node.send({ note }, [varied(1000, note)]));
         must(world.hub.send(signer.address, { note }));
       }
       link.cut();
@@ -129,14 +130,14 @@ export function damageCases(check: Check): void {
     const member = await world.joined(1);
     const { node, events, link, signer } = member;
     link.damaging = true;
-    must(world.hub.send(signer.address, { note: 0 }, [patterned(5000, 1)]));
+    must(world.hub.send(signer.address, { note: 0 }, [varied(5000, 1)]));
     await events.next("disconnected");
     link.damaging = false;
     assertEquals(events.count("message"), 0);
     world.timers.advance(500);
     assertEquals((await events.next("connected")).resumed, true);
     const { segments } = await events.next("message");
-    assertEquals(segments[0], patterned(5000, 1));
+    assertEquals(segments[0], varied(5000, 1));
     must(node.send({ note: 1 }));
     assertEquals(await received(world.hubEvents, 1), [1]);
   });

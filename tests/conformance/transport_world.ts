@@ -162,8 +162,5 @@ export function dialRaw(medium: Medium): RawLink {
 export const notes = (first: number, count: number): number[] =>
   Array.from({ length: count }, (_, index) => first + index);
 
-export const patterned = (bytes: number, seed: number): Uint8Array<ArrayBuffer> =>
-  Uint8Array.from({ length: bytes }, (_, index) => (index * 31 + seed * 17) & 0xff);
-
 export const digest = async (bytes: Uint8Array): Promise<string> =>
   hex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>)));

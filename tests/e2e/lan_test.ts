@@ -116,7 +116,7 @@ testWhere(noOpenssl(), "TLS: each mismatch of address and port is one sentence w
     const wssToPlain = plain.url.replace("ws:", "wss:");
     await hears(withTls.url.replace("wss:", "ws:"), new RegExp(`without TLS.*--orchestrator ${withTls.url}`));
     await hears(wssToPlain, new RegExp(`needs a port with TLS.*--orchestrator ${plain.url}`));
-    await hears(withTls.url, /certificate must be trusted here.*--tls-ca FILE/);
+    await hears(withTls.url, /does not trust its certificate.*--tls-ca FILE/);
     for (const { hub } of [withTls, plain]) {
       hub.kill("SIGTERM");
       assertEquals((await hub.ended).code, 0);

@@ -1,3 +1,5 @@
+/** What hotkeys published about themselves, in the roles' form and as the runtime's `Registration`. */
+
 import type { Address, CommitmentKind } from "../../call.ts";
 import type { Commitment } from "../../chain.ts";
 import { accountOf, type CommitmentRecord, keyOf } from "../state/records.ts";

@@ -1,3 +1,5 @@
+/** The input for the answers under chain/local/reads: the state after one block, and further facts. */
+
 import type { Genesis } from "../block/genesis.ts";
 import type { Ledger, LocalBlock } from "../block/ledger.ts";
 import type { OwnBeacon } from "../block/own_beacon.ts";

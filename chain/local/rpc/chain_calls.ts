@@ -1,3 +1,5 @@
+/** Translates decoded runtime calls into the ledger's calls. */
+
 import type { Address, ChainCall, CommitmentField, CommitmentKind } from "../../call.ts";
 import { alphaPriceRao } from "../reads/subnet_answers.ts";
 import { encodeAddress } from "../../wallet/ss58.ts";

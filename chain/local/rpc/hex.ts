@@ -1,3 +1,5 @@
+/** Bytes and numbers as the hex texts of JSON-RPC. */
+
 export type Hex = `0x${string}`;
 
 export const hexOf = (bytes: Uint8Array): Hex => `0x${bytes.toHex()}`;

@@ -1,3 +1,8 @@
+/**
+ * The pallets under the subnet pallet: blocks and accounts, the clock, balances, fees, the drand beacon, encrypted
+ * extrinsics.
+ */
+
 import { blake2, call, type Pallet, stored, twox } from "./description.ts";
 
 export interface SystemNumbers {

@@ -1,3 +1,5 @@
+/** A node's JSON-RPC error for one request, and what the client can infer from its text. */
+
 export class RpcError extends Error {
   override readonly name = "RpcError";
   constructor(readonly code: number, readonly text: string, readonly data: string) {

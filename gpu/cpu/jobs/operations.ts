@@ -1,3 +1,5 @@
+/** The operations by name. */
+
 import { Gemm, gemmFloats } from "../layout/gemm.ts";
 import { type CpuKernels } from "../kernels/cpu_kernels.ts";
 import { runAttention } from "./attention_jobs.ts";

@@ -1,3 +1,7 @@
+/**
+ * The table of optimizers on the device: from a name to the update of a stage.
+ */
+
 import type { OptimizerName } from "../../../core/config/optimizer_names.ts";
 import { buildMuon } from "../../optimizers/muon.ts";
 import { GpuOrthogonalOps } from "../orthogonal_ops.ts";

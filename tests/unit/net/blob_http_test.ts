@@ -7,7 +7,7 @@ import { hashOf } from "../../../net/blob_hash.ts";
 import { type BlobStore, collect, UploadError } from "../../../net/blobs/blobs.ts";
 import { emptyBodyHash } from "../../../net/auth/signed_headers.ts";
 import { assertProblem } from "../../conformance/blobs_suite.ts";
-import { patterned } from "../../conformance/transport_world.ts";
+import { varied } from "../../support/net/varied_bytes.ts";
 import { BlobWorld, type BlobWorldOptions } from "../../support/net/blob_world.ts";
 import { countingRandom } from "../../support/net/manual_timers.ts";
 import { testSigner } from "../../support/net/test_keys.ts";
@@ -56,7 +56,7 @@ function cutAfter(response: Response, bytes: number): Response {
 Deno.test("HTTP blobs: what crosses the socket is told with its node and direction, a refused request is not", async () => {
   const world = createWorld();
   const client = world.client();
-  const ref = await client.put(patterned(5_000, 9));
+  const ref = await client.put(varied(5_000, 9));
   await collect(await client.open(ref.hash), ref.bytes);
   const request = (authorize: ReturnType<BlobWorld["authorize"]>) => {
     const target = `/blobs/${ref.hash}`;
@@ -83,7 +83,7 @@ function ask(
 
 Deno.test("HTTP blobs: of an upload that fails, what arrived is told once, and the size that it announced", async () => {
   const world = createWorld();
-  const bytes = patterned(5_000, 9);
+  const bytes = varied(5_000, 9);
   const told = { node: world.node.address, hash: hashOf(bytes), way: "received" as const };
   const target = `/blobs/${hashOf(bytes)}`;
   const put = async (body: BodyInit, announced = 5_000) => {
@@ -94,7 +94,7 @@ Deno.test("HTTP blobs: of an upload that fails, what arrived is told once, and t
   };
   const broken = cutAfter(new Response(bytes.slice()), 2_000).body!;
   assertEquals(await put(broken), [408, [{ ...told, bytes: 2_000, blobBytes: 5_000 }]]);
-  assertEquals(await put(patterned(5_000, 8)), [422, [{ ...told, bytes: 5_000, blobBytes: 5_000 }]]);
+  assertEquals(await put(varied(5_000, 8)), [422, [{ ...told, bytes: 5_000, blobBytes: 5_000 }]]);
   assertEquals(await put(bytes, 1_000_001), [413, []], "refused unread");
   assertEquals(await put(new Uint8Array(1_000_001), 9), [413, [{ ...told, bytes: 1_000_001, blobBytes: 9 }]]);
   assertEquals(await put(bytes), [201, [{ ...told, bytes: 5_000, blobBytes: 5_000 }]]);
@@ -104,7 +104,7 @@ Deno.test("HTTP blobs: of an upload that fails, what arrived is told once, and t
 
 Deno.test("HTTP blobs: of a download, what was taken is told at its end or when it is cancelled, of HEAD nothing", async () => {
   const world = createWorld();
-  const { hash, bytes } = await world.client().put(patterned(900_000, 1));
+  const { hash, bytes } = await world.client().put(varied(900_000, 1));
   const told = { node: world.node.address, hash, way: "sent" as const, blobBytes: bytes };
   const get = async (target = `/blobs/${hash}`, range = "bytes=0-") => {
     world.forget();
@@ -130,7 +130,7 @@ Deno.test("HTTP blobs: of a download, what was taken is told at its end or when 
 
 Deno.test("HTTP blobs: a download resumes where the connection dropped", async () => {
   const world = createWorld();
-  const bytes = patterned(900_000, 1);
+  const bytes = varied(900_000, 1);
   const { hash } = await world.client().put(bytes);
   const asked: (string | null)[] = [];
   const { client } = impatient(world, (pass) => async (url, init) => {
@@ -149,7 +149,7 @@ Deno.test("HTTP blobs: an upload is tried again after the connection dropped, wa
     if (failures-- > 0) throw new TypeError("connection refused");
     return await pass(url, init);
   });
-  assertEquals((await client.put(patterned(1_000, 1))).bytes, 1_000);
+  assertEquals((await client.put(varied(1_000, 1))).bytes, 1_000);
   assertEquals(waits.length, 4);
   waits.forEach((waitMs, failure) => {
     assert(waitMs >= 125 * 2 ** failure && waitMs <= 250 * 2 ** failure, `wait ${failure}: ${waitMs}`);
@@ -163,14 +163,14 @@ Deno.test("HTTP blobs: after six attempts the error names the address and the ne
     attempts++;
     return Promise.reject(new TypeError("connection refused"));
   });
-  const message = await assertProblem(() => client.get(hashOf(patterned(1, 1))), "unreachable");
+  const message = await assertProblem(() => client.get(hashOf(varied(1, 1))), "unreachable");
   assertEquals(attempts, 6);
   assertStringIncludes(message, "Cannot reach http://hub after 6 attempts: connection refused; check");
 });
 
 Deno.test("HTTP blobs: a server that goes silent counts as a dropped connection", async () => {
   const world = createWorld();
-  const bytes = patterned(10_000, 1);
+  const bytes = varied(10_000, 1);
   const { hash } = await world.client().put(bytes);
   const asked = Promise.withResolvers<void>();
   let silent = true;
@@ -188,12 +188,12 @@ Deno.test("HTTP blobs: a server that goes silent counts as a dropped connection"
 
 Deno.test("HTTP blobs: an orchestrator that hands out other bytes is caught", async () => {
   const world = createWorld();
-  const { hash } = await world.client().put(patterned(10_000, 1));
+  const { hash } = await world.client().put(varied(10_000, 1));
   const swap = (body: Uint8Array) => async (pass: Fetch, url: string, init: RequestInit) => {
     const { headers, status } = await pass(url, init);
     return new Response(body as Uint8Array<ArrayBuffer>, { headers, status });
   };
-  for (const body of [patterned(10_000, 2), patterned(10_001, 1)]) {
+  for (const body of [varied(10_000, 2), varied(10_001, 1)]) {
     const { client } = impatient(world, (pass) => (url, init) => swap(body)(pass, url, init));
     await assertProblem(() => client.get(hash), "wrongHash");
   }
@@ -201,7 +201,7 @@ Deno.test("HTTP blobs: an orchestrator that hands out other bytes is caught", as
 
 Deno.test("HTTP blobs: a leaf list that does not give the name is not believed, whatever size it claims", async () => {
   const world = createWorld();
-  const bytes = patterned(10_000, 1);
+  const bytes = varied(10_000, 1);
   const { hash } = await world.client().put(bytes);
   const list = Uint8Array.fromHex(hash);
   const answers: [Uint8Array, string | null][] = [
@@ -224,7 +224,7 @@ Deno.test("HTTP blobs: a leaf list that does not give the name is not believed, 
 
 Deno.test("HTTP blobs: a range is asked for at once, without asking for the size before", async () => {
   const world = createWorld();
-  const bytes = patterned(900_000, 1);
+  const bytes = varied(900_000, 1);
   const { hash } = await world.client().put(bytes);
   const asked: string[] = [];
   const { client } = impatient(world, (pass) => async (url, init) => {
@@ -238,14 +238,14 @@ Deno.test("HTTP blobs: a range is asked for at once, without asking for the size
 
 Deno.test("HTTP blobs: a download above the node's own limit is not begun", async () => {
   const world = createWorld();
-  const { hash } = await world.client().put(patterned(10_000, 1));
+  const { hash } = await world.client().put(varied(10_000, 1));
   const { client } = impatient(world, (pass) => pass, 9_999);
   await assertProblem(() => client.get(hash), "tooLarge");
 });
 
 Deno.test("HTTP blobs: strangers, other receivers, other keys, wrong clocks and replays are refused", async () => {
   const world = createWorld();
-  const bytes = patterned(10, 1);
+  const bytes = varied(10, 1);
   const stranger = testSigner(7);
   const refusals: [string, Parameters<BlobWorld["authorize"]>[0]][] = [
     ["has not joined", { signer: stranger }],
@@ -278,7 +278,7 @@ Deno.test("HTTP blobs: one node's nonces are bounded and do not touch another's"
   const other = testSigner(2);
   world.admitted.add(other.address);
   const client = impatient(world, (pass) => pass).client;
-  const hash = hashOf(patterned(1, 1));
+  const hash = hashOf(varied(1, 1));
   for (let request = 0; request < 3; request++) assertEquals(await client.find(hash), null);
   assertStringIncludes(await assertProblem(() => client.get(hash), "unreachable"), "slow down");
   assertEquals(await world.client({ authorize: world.authorize({ signer: other }) }).find(hash), null);
@@ -288,7 +288,7 @@ Deno.test("HTTP blobs: one node's nonces are bounded and do not touch another's"
 
 Deno.test("HTTP blobs: status codes of the routes", async () => {
   const world = createWorld();
-  const bytes = patterned(1_000, 1);
+  const bytes = varied(1_000, 1);
   const hash = hashOf(bytes);
   const path = `/blobs/${hash}`;
   const request = (method: string, init: RequestInit = {}) => {
@@ -300,7 +300,7 @@ Deno.test("HTTP blobs: status codes of the routes", async () => {
     });
   };
   assertEquals((await request("GET")).status, 404);
-  assertEquals((await request("PUT", { body: patterned(1_000, 2) })).status, 422);
+  assertEquals((await request("PUT", { body: varied(1_000, 2) })).status, 422);
   assertEquals((await request("PUT", { body: "x", headers: { "content-length": "1000001" } })).status, 413);
   assertEquals((await request("PUT", { body: bytes })).status, 201);
   assertEquals((await request("PUT", { body: bytes })).status, 200);
@@ -336,7 +336,7 @@ Deno.test("HTTP blobs: an upload that is refused says the answer's status, its o
   const proxy = (status: number, headers = {}) =>
     impatient(world, () => () => Promise.resolve(new Response("<html>", { status, headers }))).client;
   const failed = async (client: BlobStore) => {
-    const error = await client.put(patterned(5_000, 9)).then(() => null, (reason) => reason);
+    const error = await client.put(varied(5_000, 9)).then(() => null, (reason) => reason);
     assert(error instanceof UploadError, String(error));
     return error.upload;
   };

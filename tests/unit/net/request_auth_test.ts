@@ -11,13 +11,13 @@ import { LinkSecret } from "../../../net/auth/link_secret.ts";
 import { createAuthorize, RequestGate } from "../../../net/auth/request_auth.ts";
 import { emptyBodyHash } from "../../../net/auth/signed_headers.ts";
 import type { HeldTicket } from "../../../net/auth/ticket.ts";
-import { patterned } from "../../conformance/transport_world.ts";
+import { varied } from "../../support/net/varied_bytes.ts";
 import { BlobWorld } from "../../support/net/blob_world.ts";
 import { testSigner, testVerify } from "../../support/net/test_keys.ts";
 import { countingRandom, ManualTimers } from "../../support/net/manual_timers.ts";
 import { testTickets } from "../../support/net/test_tickets.ts";
 
-const bytes = patterned(10, 1);
+const bytes = varied(10, 1);
 const hash = hashOf(bytes);
 const path = `/blobs/${hash}`;
 

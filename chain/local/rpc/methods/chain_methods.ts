@@ -1,3 +1,5 @@
+/** `chain_*`: blocks and headers. Best and final block are the same. */
+
 import type { LocalHeader } from "../../block/ledger.ts";
 import type { LoggedBlock } from "../block_log.ts";
 import { hexOf, hexOfNumber } from "../hex.ts";

@@ -1,3 +1,5 @@
+/** `state_*`: storage, runtime functions, metadata and the runtime's version. */
+
 import type { Runtime } from "../../surface/runtime.ts";
 import type { LoggedBlock } from "../block_log.ts";
 import { type Hex, hexOf } from "../hex.ts";
