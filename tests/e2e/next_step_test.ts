@@ -73,7 +73,7 @@ function provoked(at: (name: string) => string, corpus: string): Provoked[] {
       says: /the run's own folder: --run '.*held'$/m,
       pastes: true,
     },
-    { words: ["generate"], says: /must/, pastes: true },
+    { words: ["generate", "--data", at("empty")], says: /no complete checkpoint/, pastes: true },
     { words: ["wallet", "new", "--name", "hot", ...wallets], says: /hot/, pastes: true },
     { words: ["wallet", "show", "--name", "no body", ...wallets], says: /no body/, pastes: true },
     { words: ["doctor", "--skip", "everything"], says: /There is no check/ },
