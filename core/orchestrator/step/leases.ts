@@ -30,7 +30,6 @@ import {
   inDataOrder,
   isEmpty,
   type Lease,
-  noteFault,
   type StepWork,
   type WorkItem,
 } from "./step_state.ts";
@@ -118,7 +117,6 @@ export function onLeaseAlarm(
   const member = present(state.members.get(held.node), "a lease's node is a member");
   if (held.deadlineMs <= nowMs) {
     if (member.graceUntilMs === null) noteWithheld(state, { node: held.node, duty: "tasks" });
-    noteFault(openWork(state), { type: "expired", node: held.node, task });
     return [
       ...releaseLease(state, { item, held, reason: `no result within ${state.config.limits.leaseMs} ms`, nowMs }),
       send(held.node, { type: "cancelTasks", tasks: [task] }),

@@ -24,7 +24,7 @@ import type { Member, OrchestratorState } from "../state.ts";
 import { mostSquareSum } from "../../score/gradient_verdict.ts";
 import { askAhead, takeAskedAhead } from "./asking_ahead.ts";
 import { receiptOf, rootDelivered, tasksDelivered } from "./receipts.ts";
-import { forwardsOf, noteFault, type StepWork } from "./step_state.ts";
+import { forwardsOf, type StepWork } from "./step_state.ts";
 import { isTail } from "./wiring.ts";
 
 const leastPatienceMs = 5000;
@@ -161,7 +161,6 @@ function takeOver(state: OrchestratorState, member: Member): OrchestratorEffect[
   const { node } = member;
   const tasks = [...member.stepTasks];
   if (member.graceUntilMs === null) noteWithheld(state, { node, duty: "confirming" });
-  noteFault(present(state.work, "an open step"), { type: "unconfirmed", node, task: null });
   reissueCredited(state, { member, tasks, avoid: node });
   return tasks.map((task) =>
     record({ type: "taskReleased", task, node, reason: "its gradient was not committed in time" })

@@ -10,7 +10,6 @@ import type { WireScale } from "../../codec/wire.ts";
 import type { Before } from "../../heap.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
 import type { HeldReceipt } from "../../statements/receipt.ts";
-import type { StepFault } from "./step_outcome.ts";
 
 export type ItemStatus = "blocked" | "queued" | "leased" | "done";
 
@@ -156,15 +155,6 @@ export interface StepWork {
   readonly startedMs: number;
   readonly sealed: Map<NodeId, SealedGradient>; // with nothing added since
   readonly departed: DepartedGradient[]; // of nodes lost since: their tasks count
-  readonly faults: StepFault[];
-  faultsLeftOut: number;
-}
-
-const mostFaults = 1024;
-
-export function noteFault(work: StepWork, fault: StepFault): void {
-  if (work.faults.length < mostFaults) work.faults.push(fault);
-  else work.faultsLeftOut += 1;
 }
 
 export const refsOfWork = ({ flows }: StepWork): BlobRef[] => flows.flatMap(wiresOfFlow);

@@ -14,8 +14,7 @@ import { remakeIfLeft } from "./overdue.ts";
 import { isUsable, judgeResult, type TaskResult } from "./result_check.ts";
 import { noteWire } from "./scale_book.ts";
 import type { Member, OrchestratorState } from "../state.ts";
-import type { StepFaultType } from "./step_outcome.ts";
-import { type Lease, noteFault, type WorkItem } from "./step_state.ts";
+import type { Lease, WorkItem } from "./step_state.ts";
 
 /** Null: it is not the sender's. */
 function heldBy(
@@ -39,7 +38,6 @@ export function onTaskDone(
   }
   const { item, held } = leased;
   const judged = judgeResult(state, { item, result });
-  if (judged.type !== "fine") noteTaskFault(state, { type: judged.type, held });
   if (judged.type === "misshapen") {
     return [
       ...releaseEffect(segments),
@@ -105,13 +103,6 @@ function finished(
   });
 }
 
-function noteTaskFault(
-  state: OrchestratorState,
-  { type, held: { node, task } }: { type: StepFaultType; held: Lease },
-): void {
-  noteFault(present(state.work, "an open step"), { type, node, task });
-}
-
 /** Every replica has failed the item. */
 function tryOtherwise(state: OrchestratorState, item: WorkItem): OrchestratorEffect[] {
   const why = item.refused.some(({ doubt }) => isUsable(doubt)) ? "agreed" : "hopeless";
@@ -125,7 +116,6 @@ export function onTaskFailed(
   const { member, message, nowMs } = options;
   const leased = heldBy(state, { member, task: message.task });
   if (leased === null) return [];
-  noteTaskFault(state, { type: "failed", held: leased.held });
   const { code, detail } = message.fault;
   const wrong =
     `${message.task} was refused although the orchestrator had checked its input; the reason given: ${detail}`;

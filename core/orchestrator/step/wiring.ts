@@ -73,8 +73,6 @@ export function openStep(state: OrchestratorState, nowMs: number): OrchestratorE
     startedMs: nowMs,
     sealed: new Map(),
     departed: [],
-    faults: [],
-    faultsLeftOut: 0,
     waiting: state.stages.map(({ index }) => flows.length * (index === state.stages.length - 1 ? 1 : 2)),
     unowned: state.stages.map(() => flows.length),
     forwards: new Map(),
