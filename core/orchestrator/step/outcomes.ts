@@ -15,7 +15,7 @@ import type { GradientNorm } from "./gradient_norm.ts";
 import { keptRefs, type KeptWire, lossOf, type Pathway, type StepOutcome } from "./step_outcome.ts";
 import { type Flow, pastWires, refsOfWork, type StepWork, type WorkItem } from "./step_state.ts";
 
-export const outcomesKept = 1; // 1.5 MB of the snapshot with 10,000 miners and 4096 microbatches in 3 stages
+export const outcomesKept = 1; // 1 MB of the snapshot with 10,000 miners and 4096 microbatches in 3 stages
 export const mostAudited = 8; // rounds whose first step waits for its audit
 
 interface Closing {
