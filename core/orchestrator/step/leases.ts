@@ -30,7 +30,7 @@ import {
   inDataOrder,
   isEmpty,
   type Lease,
-  type StepWork,
+  openWork,
   type WorkItem,
 } from "./step_state.ts";
 import { awaitInputs, noteIdle, reissueCredited } from "./taking_back.ts";
@@ -39,8 +39,6 @@ import { consumersOf, flowOf, isTail, queueItem, taskAttachments } from "./wirin
 const latePatience = 3; // times the expected time; then an idle replica gets the task too
 const tailPatience = 1.5; // when most of the stage's replicas have nothing to do
 export const mostLeases = 4; // of one item: among thousands of miners it can meet two stuck ones
-
-const openWork = (state: OrchestratorState): StepWork => present(state.work, "an open step");
 
 export function lease(
   state: OrchestratorState,

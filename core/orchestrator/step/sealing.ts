@@ -24,7 +24,7 @@ import type { Member, OrchestratorState } from "../state.ts";
 import { mostSquareSum } from "../../score/gradient_verdict.ts";
 import { askAhead, takeAskedAhead } from "./asking_ahead.ts";
 import { receiptOf, rootDelivered, tasksDelivered } from "./receipts.ts";
-import { forwardsOf, type StepWork } from "./step_state.ts";
+import { forwardsOf, openWork, type StepWork } from "./step_state.ts";
 import { isTail } from "./wiring.ts";
 
 const leastPatienceMs = 5000;
@@ -62,7 +62,7 @@ export function askForSeal(
   state: OrchestratorState,
   { member, nowMs }: { member: Member; nowMs: number },
 ): OrchestratorEffect {
-  const request = ++present(state.work, "an open step").seals;
+  const request = ++openWork(state).seals;
   const delivered = tasksDelivered(state, member);
   awaitSeal(state, { member, request, nowMs });
   const { round, step } = state;
@@ -75,7 +75,7 @@ function awaitSeal(
   { member, request, nowMs }: { member: Member; request: number; nowMs: number },
 ): void {
   const { node } = member;
-  const work = present(state.work, "an open step");
+  const work = openWork(state);
   const before = hasComeBackOften(state, member) ? work.asked.get(node) : undefined;
   const lookMs = before?.lookMs ?? nowMs + patienceMs(state, member);
   const deadlineMs = before?.deadlineMs ?? nowMs + state.config.limits.leaseMs;
@@ -216,7 +216,7 @@ export function departSealed(state: OrchestratorState, member: Member): number {
 }
 
 function hasOtherContributor(state: OrchestratorState, member: Member): boolean {
-  for (const node of present(state.work, "an open step").contributors) {
+  for (const node of openWork(state).contributors) {
     if (node !== member.node && state.members.get(node)?.stage === member.stage) return true;
   }
   return false;

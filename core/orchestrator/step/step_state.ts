@@ -6,6 +6,7 @@
  * elsewhere.
  */
 
+import { present } from "../../assert.ts";
 import type { WireScale } from "../../codec/wire.ts";
 import type { Before } from "../../heap.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
@@ -156,6 +157,8 @@ export interface StepWork {
   readonly sealed: Map<NodeId, SealedGradient>; // with nothing added since
   readonly departed: DepartedGradient[]; // of nodes lost since: their tasks count
 }
+
+export const openWork = ({ work }: { readonly work: StepWork | null }): StepWork => present(work, "an open step");
 
 export const refsOfWork = ({ flows }: StepWork): BlobRef[] => flows.flatMap(wiresOfFlow);
 

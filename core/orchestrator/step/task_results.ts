@@ -14,7 +14,7 @@ import { remakeIfLeft } from "./overdue.ts";
 import { isUsable, judgeResult, type TaskResult } from "./result_check.ts";
 import { noteWire } from "./scale_book.ts";
 import type { Member, OrchestratorState } from "../state.ts";
-import type { Lease, WorkItem } from "./step_state.ts";
+import { type Lease, openWork, type WorkItem } from "./step_state.ts";
 
 /** Null: it is not the sender's. */
 function heldBy(
@@ -89,7 +89,7 @@ export function onTaskDone(
 }
 
 function finished(
-  { work }: OrchestratorState,
+  state: OrchestratorState,
   { item, held, computeMs, nowMs }: { item: WorkItem; held: Lease; computeMs: number; nowMs: number },
 ): OrchestratorEffect {
   const { stage, direction, microbatch } = item;
@@ -97,7 +97,7 @@ function finished(
   const tookMs = Math.round(nowMs - leasedMs);
   return record({
     ...{ type: "taskFinished", task, node, stage, direction, microbatch },
-    sentMs: Math.round(leasedMs - present(work, "an open step").startedMs),
+    sentMs: Math.round(leasedMs - openWork(state).startedMs),
     tookMs,
     computeMs: Math.min(tookMs, Math.round(computeMs)),
   });
