@@ -111,7 +111,7 @@ export type Alarm =
 /** Of the state's shape and the machine's response to events: a journal of another version cannot be replayed. */
 export const stateVersion = 25;
 
-export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
+type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 
 export interface RoundSources {
   readonly round: number;

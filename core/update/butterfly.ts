@@ -13,7 +13,7 @@ import type { Slice } from "../protocol/merge_messages.ts";
 /** Indices of contributors in merge order. */
 export type ReducerPair = readonly [number, number];
 
-export interface SliceLayoutOptions {
+interface SliceLayoutOptions {
   readonly length: number; // floats
   readonly contributors: number;
 }
@@ -57,7 +57,7 @@ export function pairCount(miners: number): number {
   return (miners * (miners - 1)) / 2;
 }
 
-export interface AssignReducersOptions {
+interface AssignReducersOptions {
   readonly slices: number;
   readonly miners: number;
   readonly stream: Stream;

@@ -120,7 +120,7 @@ function subjectOf(request: AuditRequest, sources: readonly ParameterSource[]): 
   }
 }
 
-export function workOf({ task, input, gradient, output, losses }: ReplayTask): DoneWork {
+function workOf({ task, input, gradient, output, losses }: ReplayTask): DoneWork {
   const hashOf = (ref: BlobRef | null) => ref?.hash ?? null;
   return { task, input: hashOf(input), gradient: hashOf(gradient), output: hashOf(output), losses };
 }

@@ -56,7 +56,7 @@ export function timesAsOften(
   return Math.min(mostOften, own / Math.max(1, others));
 }
 
-export interface Tasks {
+interface Tasks {
   readonly tasks: number; // gradient tasks
   readonly contributors: number;
 }

@@ -171,7 +171,7 @@ export function releaseLease(
   return [record({ type: "taskReleased", task: held.task, node: held.node, reason })];
 }
 
-export interface Accepted {
+interface Accepted {
   readonly item: WorkItem;
   readonly held: Lease;
   readonly member: Member;
@@ -260,7 +260,7 @@ export function returnLeases(
   return returned;
 }
 
-export function openOwnQueue(state: OrchestratorState, member: Member): void {
+function openOwnQueue(state: OrchestratorState, member: Member): void {
   const stage = member.stage;
   if (stage === null || isEmpty(member.own)) return;
   const roster = rosterOf(state, stage);

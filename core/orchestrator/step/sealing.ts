@@ -105,7 +105,7 @@ function patienceMs(state: OrchestratorState, member: Member): number {
 }
 
 /** `isLost`: the contributor must be removed. */
-export type SealAlarm = { readonly effects: OrchestratorEffect[]; readonly isLost: boolean };
+type SealAlarm = { readonly effects: OrchestratorEffect[]; readonly isLost: boolean };
 
 export function onSealAlarm(
   state: OrchestratorState,

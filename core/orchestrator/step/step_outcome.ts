@@ -9,7 +9,7 @@
 import { present } from "../../assert.ts";
 import type { BlobRef, MicrobatchId, NodeId, TaskId } from "../../ids.ts";
 
-export interface StepMiner {
+interface StepMiner {
   readonly node: NodeId;
   readonly tasks: number; // accepted; 0: its output was used, but another redid the task
   readonly units: number; // with dropped attempts (remaking.ts): model/task_flops.ts

@@ -12,7 +12,7 @@ import type { Before } from "../../heap.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
 import type { HeldReceipt } from "../../statements/receipt.ts";
 
-export type ItemStatus = "blocked" | "queued" | "leased" | "done";
+type ItemStatus = "blocked" | "queued" | "leased" | "done";
 
 export interface Lease {
   readonly task: TaskId;
@@ -56,7 +56,7 @@ export interface WorkItem {
   isDoubtful: boolean; // the accepted result was implausible
 }
 
-export interface Maker {
+interface Maker {
   readonly node: NodeId;
   readonly task: TaskId;
   readonly assignment: number; // the node's at that time
@@ -85,7 +85,7 @@ export interface Flow {
   isRemade: boolean; // some wires were lost and recomputed
 }
 
-export const wiresOfFlow = (flow: Flow): BlobRef[] =>
+const wiresOfFlow = (flow: Flow): BlobRef[] =>
   [...flow.wires, ...flow.gradients, ...pastWires(flow)].filter((ref) => ref !== null);
 
 export const pastWires = ({ past }: Flow): BlobRef[] =>
@@ -120,7 +120,7 @@ export interface SealRequest {
 }
 
 /** Sent before the results of the tasks it names: asking_ahead.ts. */
-export interface SealAhead {
+interface SealAhead {
   readonly request: number;
   readonly tasks: readonly TaskId[]; // whose gradient is requested
   readonly delivered: readonly TaskId[]; // results that the answer signs for
