@@ -34,7 +34,7 @@ export function hexOfKey(key: SecretKey): string {
   return key.map((word) => [0, 1, 2, 3].map((i) => byte(word, i)).join("")).join("");
 }
 
-export interface ChachaPosition {
+interface ChachaPosition {
   readonly counter: number;
   readonly nonce: readonly [number, number, number];
 }

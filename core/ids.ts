@@ -22,7 +22,7 @@ export const blobHash = (hex: string): BlobHash => hex as BlobHash;
 /** `turnaround`: the tail's forward, loss and backward in one go. */
 export type Direction = "forward" | "turnaround" | "backward";
 
-export interface TaskParts {
+interface TaskParts {
   microbatch: MicrobatchId;
   stage: StageIndex;
   direction: Direction;

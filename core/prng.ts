@@ -115,6 +115,12 @@ export function nextBelow(stream: Stream, n: number): number {
   return word % n;
 }
 
+const fineness = 2 ** 24; // of the number that decides
+
+export function isDrawn(stream: Stream, probability: number): boolean {
+  return nextBelow(stream, fineness) < probability * fineness;
+}
+
 /** In place (Fisher-Yates). */
 export function shuffle<T>(stream: Stream, array: T[]): T[] {
   for (let last = array.length - 1; last > 0; last--) {

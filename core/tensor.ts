@@ -1,6 +1,6 @@
 /** A tensor of parameters as requested. model/spec.ts places it, model/initial.ts fills it. */
 
-export type Initial = { readonly type: "normal"; readonly std: number } | { readonly type: "ones" };
+type Initial = { readonly type: "normal"; readonly std: number } | { readonly type: "ones" };
 
 export interface TensorDraft {
   readonly name: string; // Hugging Face's, or under `model.boundary.`

@@ -47,7 +47,7 @@ export interface WireFormat {
   sums(bytes: Uint8Array, shape: WireShape): WireSums;
 }
 
-export interface CodecSettings {
+interface CodecSettings {
   readonly model: { readonly width: number };
   readonly pipeline: { readonly bottleneckWidth: number };
 }

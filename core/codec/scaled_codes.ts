@@ -22,7 +22,7 @@ export interface CodesSpec {
 }
 
 /** By scale byte. */
-export interface CodeTables {
+interface CodeTables {
   readonly perValue: Float32Array; // from a magnitude to codes, or to 1 / 65536 of a code where stochastic
   readonly perCode: Float32Array; // from a code (2 code + 1 on the nearest grid) to its value
 }
@@ -73,7 +73,7 @@ export function draw({ place, scale, code, key }: Die): number {
 const undefinedSums: WireSums = { largest: Infinity, squareSum: Infinity };
 
 /** Rows [from, to). Ranges that begin at multiples of `rowsOfWords` share no byte. */
-export interface RowRange {
+interface RowRange {
   readonly from: number;
   readonly to: number;
 }

@@ -8,7 +8,7 @@ import { type Fault, fault } from "../fault.ts";
 import type { WireDirection, WireFormat, WireRounding, WireShape } from "./codec.ts";
 import type { Codec, GradientBits } from "./codec_names.ts";
 import { codecs } from "./codecs.ts";
-import { noKey, roundingKey } from "./rounding_key.ts";
+import { noKey } from "./rounding_key.ts";
 import { areIds, idBytes, readIds, type WireIds, writeIds } from "./wire_ids.ts";
 
 /** What all wires of a run share. Plain data: it goes to workers and snapshots. */
@@ -25,7 +25,7 @@ export interface Wire extends WireSpec, WireShape {
   readonly direction: WireDirection;
 }
 
-function formatOf({ codec, direction, gradientBits }: Wire): WireFormat {
+export function formatOf({ codec, direction, gradientBits }: Wire): WireFormat {
   const { formats, gradientFormats } = codecs[codec];
   const chosen = direction === "gradient" && gradientBits !== undefined ? gradientFormats?.[gradientBits] : undefined;
   return chosen ?? formats[direction];
@@ -73,20 +73,12 @@ export function withIds(wire: Wire, values: Uint8Array, ids: Uint32Array | null)
 
 /** `values` (rows, width). */
 export function encodeWire(wire: Wire, values: Float32Array, ids: Uint32Array | null = null): Uint8Array {
-  return withIds(wire, encodeValues(wire, values, noKey), ids);
-}
-
-/** `values` (rows, width): the gradient of the wire whose bytes were the stage's `input`. */
-export const encodeGradient = (wire: Wire, values: Float32Array, input: Uint8Array): Uint8Array =>
-  encodeValues(wire, values, roundingKey(input));
-
-function encodeValues(wire: Wire, values: Float32Array, key: number): Uint8Array {
   const count = wire.rows * wire.width;
   assert(
     values.length === count,
     `A wire of ${count} values got ${values.length}`,
   );
-  return formatOf(wire).encode(values, wire, key);
+  return withIds(wire, formatOf(wire).encode(values, wire, noKey), ids);
 }
 
 /** (rows, width) */

@@ -33,7 +33,7 @@ export interface OuterConfig {
   reducers?: Reducers; // absent: auto
 }
 
-export interface DataConfig {
+interface DataConfig {
   corpus: string; // "sotu" or the path of a text file
   heldOutFraction: number;
   maxBytes: number; // used of the corpus; 0 = all
@@ -62,7 +62,7 @@ export interface SampleConfig {
   tokens?: number; // 0: no samples
 }
 
-export type Admission = "registered" | "anyone";
+type Admission = "registered" | "anyone";
 
 export interface ChainConfig {
   network: string; // "none", a preset of chain/subtensor/connection/endpoints.ts, or addresses

@@ -47,7 +47,7 @@ export interface BooleanKnob extends KnobBase {
   readonly default: boolean;
 }
 
-export interface StringKnob extends KnobBase {
+interface StringKnob extends KnobBase {
   readonly kind: "string";
   readonly maxLength: number;
   readonly pattern: RegExp;

@@ -19,7 +19,7 @@ export const sizeNames = ["toy", "tiny", "small", "100m", "1b", "3b", "8b", "15b
 export type SizeName = typeof sizeNames[number];
 export const defaultSize: SizeName = "tiny";
 
-export type SizedPath =
+type SizedPath =
   | Exclude<Extract<KnobPath, `model.${string}`>, "model.normEpsilon">
   | "pipeline.stages"
   | "pipeline.codec"
@@ -41,7 +41,7 @@ export type SizedPath =
   | "limits.leaseMs"
   | "limits.mergePhaseMs";
 
-export type Preset = { readonly [Path in SizedPath]: KnobValueAt<Path> };
+type Preset = { readonly [Path in SizedPath]: KnobValueAt<Path> };
 
 interface PresetParts {
   readonly model: readonly [width: number, layers: number, heads: number, kvHeads: number, ffnWidth: number];

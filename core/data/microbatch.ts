@@ -12,7 +12,7 @@ import type { MicrobatchId } from "../ids.ts";
 import { keyOf } from "../prng.ts";
 import { permute } from "./permutation.ts";
 
-export interface MicrobatchRequest {
+interface MicrobatchRequest {
   readonly datasetHash: string;
   readonly seed: number;
   readonly microbatch: MicrobatchId;

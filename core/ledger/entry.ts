@@ -44,7 +44,7 @@ export interface RoundEntry {
   readonly expelled: readonly NodeId[]; // since the run began
 }
 
-export interface MinerUnits {
+interface MinerUnits {
   readonly miners: readonly NodeId[];
   readonly units: readonly number[];
 }

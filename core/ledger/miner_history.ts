@@ -24,7 +24,7 @@ export interface RoundEarnings {
   readonly withheldBy: NodeId[]; // validators that found it wrong
 }
 
-export type HistoryEvent = Extract<
+type HistoryEvent = Extract<
   LogEntry,
   { type: "joined" | "assigned" | "left" | "blamed" | "verdict" | "evaluated" }
 >;

@@ -13,7 +13,7 @@ import type { MinerState } from "./state.ts";
 const mostMs = 15_000;
 const mostHandInMs = 45_000; // a service is killed 60 s after SIGTERM (cli/tools/service/systemd.ts)
 
-export type LeaveWith = (reason: string) => MinerEffect[];
+type LeaveWith = (reason: string) => MinerEffect[];
 
 export function requestLeave(
   state: MinerState,

@@ -78,7 +78,7 @@ export interface MinerState {
 }
 
 /** See leaving.ts. */
-export interface Leaving {
+interface Leaving {
   readonly reason: string;
   readonly step: number | null; // open when it was asked
   untilMs: number;
@@ -87,7 +87,7 @@ export interface Leaving {
 }
 
 /** Hashes of a step's results (core/statements). */
-export interface Delivered {
+interface Delivered {
   readonly step: number;
   readonly hashes: Map<TaskId, string>;
 }
@@ -100,7 +100,7 @@ export interface RunningJob {
   readonly held: BlobRef[]; // segments that it may read although the log was dropped
 }
 
-export interface OpenMinerOptions {
+interface OpenMinerOptions {
   readonly adapter: string;
   readonly previousStage: StageIndex | null;
   readonly listens?: string | null;

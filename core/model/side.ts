@@ -13,7 +13,7 @@ export const sideName = (index: number) => `model.boundary.${index}.side.weight`
 
 const streamDeviation = 0.02; // of the initial addition, as in the model's own embedding
 
-export interface SideShape {
+interface SideShape {
   readonly vocabSize: number; // V
   readonly modelWidth: number; // d
   readonly sideWidth: number; // k

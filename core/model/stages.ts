@@ -18,7 +18,7 @@ import { parameterTable, type StageSpec, stageSpecs } from "./spec.ts";
 
 export type StageShape = Pick<StageSpec, "model" | "layerCount" | "wireIn" | "wireOut">;
 
-export interface StageFlops {
+interface StageFlops {
   readonly forward: number; // per token
   readonly training: number; // per trained token, repeated forward included
 }

@@ -15,7 +15,7 @@ import { isOnPath } from "./members/catching_up.ts";
 import type { StageMerge } from "./merge/merge_state.ts";
 import type { OrchestratorState, RoundSources } from "./state.ts";
 
-export interface BlobRead {
+interface BlobRead {
   readonly node: NodeId;
   readonly hash: BlobHash;
 }
@@ -66,7 +66,7 @@ function isAskedAbout(state: OrchestratorState, { node, hash }: BlobRead): boole
   return change?.hash === hash || isParameters(sourcesOf(state, round)?.stages[stage]);
 }
 
-export interface MovedBlob extends BlobRead {
+interface MovedBlob extends BlobRead {
   readonly way: "received" | "sent";
   readonly blobBytes: number | null; // null: an upload that did not announce its size
 }

@@ -109,9 +109,9 @@ export type Alarm =
   | { readonly atMs: number; readonly type: "loading"; readonly node: NodeId; readonly assignment: number };
 
 /** Of the state's shape and the machine's response to events: a journal of another version cannot be replayed. */
-export const stateVersion = 24;
+export const stateVersion = 25;
 
-export type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
+type Phase = "gathering" | "training" | "merging" | "closing" | "finished";
 
 export interface RoundSources {
   readonly round: number;

@@ -25,7 +25,7 @@ import type { Member, OrchestratorState } from "./state.ts";
 import { onTaskDone, onTaskFailed } from "./step/task_results.ts";
 import { noteHeard } from "./members/talk.ts";
 
-export interface ReceivedMessage {
+interface ReceivedMessage {
   readonly node: NodeId;
   readonly role: Role;
   readonly message: NodeMessage;

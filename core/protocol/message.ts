@@ -128,11 +128,11 @@ export interface StateShown {
 }
 
 /** The miner stays until the answer, unless that takes too long. */
-export interface AskToLeave {
+interface AskToLeave {
   readonly type: "askToLeave";
 }
 
-export interface Leaving {
+interface Leaving {
   readonly type: "leaving";
   readonly reason: string;
 }
@@ -193,13 +193,13 @@ export interface RunTask {
 }
 
 /** The leases are over: drop what has not begun. */
-export interface CancelTasks {
+interface CancelTasks {
   readonly type: "cancelTasks";
   readonly tasks: readonly TaskId[];
 }
 
 /** Bring the gradient to exactly these tasks, by repeating the log if need be. */
-export interface SealStep {
+interface SealStep {
   readonly type: "sealStep";
   readonly round: number;
   readonly step: number;
@@ -209,7 +209,7 @@ export interface SealStep {
 }
 
 /** The step header. `tasks` 0: zero the gradient and take no step. */
-export interface ApplyStep {
+interface ApplyStep {
   readonly type: "applyStep";
   readonly step: number;
   readonly tasks: number;
@@ -264,7 +264,7 @@ export interface RepeatGradient {
   readonly source: ReplaySource;
 }
 
-export interface Reject {
+interface Reject {
   readonly type: "reject";
   readonly fault: Fault;
 }

@@ -10,7 +10,7 @@ import type { LoadingPart } from "./message.ts";
 /** Reason of a `nodeLost` whose node is back. */
 export const joinedAnew = "it joined anew";
 
-export type OwnerAction = "pause" | "resume" | "kick" | "admit" | "rate" | "stop" | "stopAfterRound";
+type OwnerAction = "pause" | "resume" | "kick" | "admit" | "rate" | "stop" | "stopAfterRound";
 
 export type RunRecord =
   | { type: "runStarted"; step: number; round: number; stages: number; miners: number }

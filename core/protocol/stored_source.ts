@@ -17,7 +17,7 @@ export interface StoredSource {
 }
 
 /** The outer step that made the parameters, if it has no momentum. */
-export interface LastMerge {
+interface LastMerge {
   readonly from: string; // previous parameters (core/statements/statement.ts)
   readonly slices: readonly BlobRef[];
 }

@@ -16,7 +16,7 @@
 import { assert } from "../assert.ts";
 import type { WireRounding } from "../codec/codec.ts";
 
-export interface InnovationInput {
+interface InnovationInput {
   readonly claimed: Float32Array; // all three (rows, width)
   readonly repeated: Float32Array;
   readonly lazy: Float32Array | null; // null: zeros

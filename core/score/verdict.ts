@@ -12,7 +12,7 @@ export interface AuditedTask {
   readonly task: TaskId;
 }
 
-export interface Repetition {
+interface Repetition {
   readonly innovationError: number;
   readonly equalShare: number; // of values equal to the last bit
   readonly lossError: number | null; // largest of a sequence, in nats; null: no losses
@@ -35,7 +35,7 @@ export interface RefereedRepetition extends Repetition {
  * `withholdPay`: the miner keeps `score` of its pay, only in the book of the validator that found it, because its claim
  * proves nothing to others. `expel`: a ban, proven to all: the round's pay is lost, and the next work report says so.
  */
-export type VerdictAction = "none" | "withholdPay" | "expel";
+type VerdictAction = "none" | "withholdPay" | "expel";
 
 export interface Verdict extends AuditedTask {
   readonly type: "passed" | "failed" | "inconclusive";
@@ -45,7 +45,7 @@ export interface Verdict extends AuditedTask {
   readonly evidence: Evidence | null; // null: not repeated
 }
 
-export interface Evidence extends Repetition {
+interface Evidence extends Repetition {
   readonly tolerance: number;
   readonly gradient: GradientSquares | null; // null: one task was repeated
 }

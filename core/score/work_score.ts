@@ -25,7 +25,7 @@ export interface Forfeit {
   readonly fromRound: number;
 }
 
-export interface WorkReport {
+interface WorkReport {
   readonly round: number;
   readonly miners: readonly NodeId[];
   readonly units: readonly number[];

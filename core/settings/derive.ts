@@ -16,7 +16,7 @@ import { knobAt, knobPaths, mostStepsDefault } from "../config/knobs.ts";
 import { isMeasured, longestRound } from "../config/round_length.ts";
 import { isSizedPath, presets, type SizeName } from "../config/size.ts";
 
-export interface DeriveInput {
+interface DeriveInput {
   readonly size: SizeName;
   readonly given: ReadonlyMap<KnobPath, KnobValue>;
 }

@@ -3,7 +3,7 @@
 import { assert } from "../assert.ts";
 import { type Direction, type StageIndex, stageIndex } from "../ids.ts";
 
-export interface ChainLink {
+interface ChainLink {
   readonly stage: StageIndex;
   readonly direction: Direction;
 }

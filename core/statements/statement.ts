@@ -9,7 +9,7 @@ import type { BlobRef, Direction, NodeId, StageIndex, TaskId } from "../ids.ts";
 import type { ReplaySource } from "../protocol/message.ts";
 import { sha256 } from "../sha256.ts";
 
-export interface TaskFinding {
+interface TaskFinding {
   readonly type: "task";
   readonly round: number;
   readonly miner: NodeId;
@@ -21,7 +21,7 @@ export interface TaskFinding {
   readonly lossError: number | null;
 }
 
-export interface GradientFinding {
+interface GradientFinding {
   readonly type: "gradient";
   readonly round: number;
   readonly step: number;
@@ -31,7 +31,7 @@ export interface GradientFinding {
   readonly squareSum: number;
 }
 
-export interface ModelFinding {
+interface ModelFinding {
   readonly type: "model";
   readonly round: number;
   readonly parameters: readonly string[];
@@ -51,7 +51,7 @@ export interface StepReceipt {
 }
 
 /** Commits a payload and all steps in it. */
-export interface RoundCommitment {
+interface RoundCommitment {
   readonly type: "round";
   readonly round: number;
   readonly head: string; // of that chain

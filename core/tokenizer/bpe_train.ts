@@ -7,13 +7,21 @@
  */
 
 import { assert, present } from "../assert.ts";
+import { type Before, heapPop, heapPush } from "../heap.ts";
 import { type BpeModel, byteTokens, pairKey, pairLeft, pairRight } from "./bpe_model.ts";
-import { PairQueue } from "./pair_queue.ts";
 
 interface Word {
   ids: number[];
   readonly count: number;
 }
+
+/** A pair to merge, in a heap. Counts only fall, so stale entries are corrected at the top. */
+interface Entry {
+  readonly pair: number;
+  readonly count: number;
+}
+
+const isMergedFirst: Before<Entry> = (a, b) => a.count > b.count || (a.count === b.count && a.pair < b.pair);
 
 /** Words that may hold a pair. */
 class PairIndex {
@@ -52,16 +60,16 @@ export function trainBpe(options: { wordCounts: ReadonlyMap<string, number>; voc
   const encoder = new TextEncoder();
   const index = new PairIndex();
   for (const [text, count] of options.wordCounts) index.add({ ids: [...encoder.encode(text)], count });
-  const queue = new PairQueue();
-  for (const [pair, count] of index.counts) queue.push({ pair, count });
+  const queue: Entry[] = [];
+  for (const [pair, count] of index.counts) heapPush(queue, { pair, count }, isMergedFirst);
 
   const merges: [number, number][] = [];
   while (merges.length < vocabSize - byteTokens - 1) {
-    const best = queue.pop();
+    const best = heapPop(queue, isMergedFirst);
     if (best === undefined) break; // every word is one token
     const count = index.counts.get(best.pair) ?? 0;
     if (count !== best.count) {
-      if (count > 0) queue.push({ pair: best.pair, count });
+      if (count > 0) heapPush(queue, { pair: best.pair, count }, isMergedFirst);
       continue;
     }
     const merged = byteTokens + merges.length;
@@ -71,7 +79,7 @@ export function trainBpe(options: { wordCounts: ReadonlyMap<string, number>; voc
   return { merges };
 }
 
-function applyMerge(options: { index: PairIndex; queue: PairQueue; pair: number; merged: number }): void {
+function applyMerge(options: { index: PairIndex; queue: Entry[]; pair: number; merged: number }): void {
   const { index, queue, pair, merged } = options;
   const touched = new Set<number>();
   for (const word of index.words.get(pair) ?? []) {
@@ -87,7 +95,8 @@ function applyMerge(options: { index: PairIndex; queue: PairQueue; pair: number;
   }
   index.words.delete(pair);
   for (const created of touched) {
-    queue.push({ pair: created, count: present(index.counts.get(created), "A created pair must be counted") });
+    const count = present(index.counts.get(created), "A created pair must be counted");
+    heapPush(queue, { pair: created, count }, isMergedFirst);
   }
 }
 

@@ -34,14 +34,14 @@ export interface Optimizer {
  * Measured at `toy` in rounds of 30 steps, 1,392 gradients per rate; rounds of 100 steps and DiLoCo's outer step double
  * the errors at most.
  */
-export interface LargestRate {
+interface LargestRate {
   readonly rate: number;
   readonly error: number; // largest of honest gradients, relative to the squared norm
   readonly beyond: { readonly rate: number; readonly error: number }; // next measured rate
 }
 
 /** In learning rates, before weight decay; Infinity if unbounded. */
-export interface LongestStep {
+interface LongestStep {
   readonly value: number; // of a single value
   readonly rootMeanSquare: number; // over a whole stage
 }

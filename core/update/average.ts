@@ -8,7 +8,7 @@
 import { type Parsed, parsed, refused } from "../fault.ts";
 import { inUnits, type LongWork } from "../long_work.ts";
 
-export interface AverageInput {
+interface AverageInput {
   readonly inputs: readonly Float32Array[]; // in merge order
   readonly weights: readonly number[];
   readonly scales?: readonly number[]; // at most 1; absent: all 1

@@ -13,11 +13,9 @@ import type { Slice } from "../protocol/merge_messages.ts";
 /** Indices of contributors in merge order. */
 export type ReducerPair = readonly [number, number];
 
-export interface SliceLayoutOptions {
+interface SliceLayoutOptions {
   readonly length: number; // floats
   readonly contributors: number;
-  readonly minFloats?: number; // of a slice worth a message; default 64
-  readonly maxFloats?: number; // of a slice; default `maxSliceFloats`
 }
 
 /** Slices begin and end at multiples of this, as tensors do. */
@@ -33,11 +31,10 @@ export function mostSlicesOf(length: number): number {
 }
 
 /**
- * One per pair up to `mostSlices`, a multiple of that if they would exceed `maxFloats`, or what `minFloats` allows.
- * Sizes differ by at most 64 floats.
+ * One per pair up to `mostSlices`, a multiple of that if they would exceed `maxSliceFloats`, fewer if the vector is
+ * short. Sizes differ by at most 64 floats.
  */
-export function sliceLayout(options: SliceLayoutOptions): Slice[] {
-  const { length, contributors, minFloats = alignFloats, maxFloats = maxSliceFloats } = options;
+export function sliceLayout({ length, contributors }: SliceLayoutOptions): Slice[] {
   assert(
     length > 0 && length % alignFloats === 0,
     `The length of a vector must be a positive multiple of ${alignFloats}, and is ${length}`,
@@ -45,8 +42,8 @@ export function sliceLayout(options: SliceLayoutOptions): Slice[] {
   assert(contributors >= 1, `A merge needs at least one contributor, and has ${contributors}`);
   const blocks = length / alignFloats;
   const pairs = Math.min(mostSlices, Math.max(1, pairCount(contributors)));
-  const perPair = Math.ceil(length / (pairs * maxFloats));
-  const count = Math.max(1, Math.min(pairs * perPair, Math.floor(length / minFloats), blocks));
+  const perPair = Math.ceil(length / (pairs * maxSliceFloats));
+  const count = Math.min(pairs * perPair, blocks);
   const slices: Slice[] = [];
   for (let index = 0; index < count; index++) {
     const first = Math.floor((index * blocks) / count);
@@ -60,7 +57,7 @@ export function pairCount(miners: number): number {
   return (miners * (miners - 1)) / 2;
 }
 
-export interface AssignReducersOptions {
+interface AssignReducersOptions {
   readonly slices: number;
   readonly miners: number;
   readonly stream: Stream;

@@ -10,7 +10,7 @@
 
 import { assert } from "../assert.ts";
 
-export interface PseudoGradientInput {
+interface PseudoGradientInput {
   readonly start: Float32Array; // of the round
   readonly current: Float32Array; // after local steps
 }
@@ -25,7 +25,7 @@ export function pseudoGradient({ start, current }: PseudoGradientInput): Float32
   return difference;
 }
 
-export interface OuterStepInput {
+interface OuterStepInput {
   readonly parameters: Float32Array; // at the round's start
   readonly momentum: Float32Array; // zeros before the first round
   readonly average: Float32Array;
@@ -33,7 +33,7 @@ export interface OuterStepInput {
   readonly momentumFactor: number;
 }
 
-export interface OuterState {
+interface OuterState {
   readonly parameters: Float32Array<ArrayBuffer>;
   readonly momentum: Float32Array<ArrayBuffer>;
 }

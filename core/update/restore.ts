@@ -13,7 +13,7 @@ export interface Neighbour {
   readonly weight: number; // squared norm of the last gradient
 }
 
-export interface RestoreOptions {
+interface RestoreOptions {
   readonly table: ParameterTable;
   readonly seed: number;
   readonly neighbours: readonly Neighbour[]; // in order of stages

@@ -12,7 +12,7 @@ import type { ValidatorWork } from "./event.ts";
 
 export type ReplayWork = Extract<ValidatorWork, { type: "replay" }>;
 export type GradientWork = Extract<ValidatorWork, { type: "gradient" }>;
-export type ReplayedTask = Pick<ReplayWork, "round" | "stage" | "direction" | "source" | "losses">;
+type ReplayedTask = Pick<ReplayWork, "round" | "stage" | "direction" | "source" | "losses">;
 
 export function replayWork(
   { round, stage, direction, source, losses }: ReplayedTask,

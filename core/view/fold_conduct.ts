@@ -15,7 +15,7 @@ export const newConduct = (): ConductView => ({
   audits: { passed: 0, failed: 0, last: null },
 });
 
-export type ConductRecord = RecordOf<"taskReleased" | "mergeLate" | "faultSeen" | "blamed" | "verdict">;
+type ConductRecord = RecordOf<"taskReleased" | "mergeLate" | "faultSeen" | "blamed" | "verdict">;
 
 export function noteConduct(view: RunView, record: ConductRecord, atMs: number): void {
   const node = record.type === "verdict" ? record.miner : record.node;

@@ -3,7 +3,7 @@
  * the mean of `stride` measurements, or null where one was non-finite; `pending` holds the rest. Survives JSON.
  */
 
-export const maxValues = 512; // even; above a terminal's columns
+const maxValues = 512; // even; above a terminal's columns
 
 export interface Series {
   values: (number | null)[];

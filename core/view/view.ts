@@ -57,7 +57,7 @@ export interface ConductView {
 }
 
 /** Null: non-finite. */
-export interface AuditView {
+interface AuditView {
   readonly atMs: number;
   readonly passed: boolean;
   readonly error: number | null;
@@ -65,7 +65,7 @@ export interface AuditView {
 }
 
 /** Whether replicas agreed when a round began; null: one replica. */
-export interface AgreementView {
+interface AgreementView {
   readonly round: number;
   readonly stages: readonly (boolean | null)[];
 }
@@ -102,7 +102,7 @@ export interface Hop {
 }
 
 /** Rounds that do not count, because a stage's training is in no parameters. */
-export interface LostRoundsView {
+interface LostRoundsView {
   count: number;
   stages: { stage: number; reason: string }[]; // of the last one; none after a merged round
   isHalted: boolean; // waits before the next attempt

@@ -28,7 +28,7 @@ export interface TakenUpNode {
   readonly isReady: boolean;
 }
 
-export type ShellRecord =
+type ShellRecord =
   /** A process displays the run; `step`: the newest checkpoint's, until `takenUp`. */
   | { type: "opened"; facts: RunFacts; startedAtMs: number; step: number }
   /** Without `nodes`, the known ones stay. */

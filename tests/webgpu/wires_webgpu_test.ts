@@ -9,13 +9,14 @@ import type { WireDirection } from "../../core/codec/codec.ts";
 import { codecNames } from "../../core/codec/codec_names.ts";
 import { codecs } from "../../core/codec/codecs.ts";
 import { roundingKey } from "../../core/codec/rounding_key.ts";
-import { decodeWire, encodeGradient, encodeWire, type Wire } from "../../core/codec/wire.ts";
+import { decodeWire, encodeWire, type Wire } from "../../core/codec/wire.ts";
 import { StageBuffers } from "../../gpu/webgpu/buffers.ts";
 import type { WireTransfer } from "../../gpu/codecs/codec.ts";
 import { gpuCodecs } from "../../gpu/codecs/codecs.ts";
 import { encodeProgram } from "../../gpu/webgpu/kernel.ts";
 import { Ops, softwareKernels } from "../../gpu/webgpu/ops.ts";
 import type { BufferRange, Dispatch } from "../../gpu/stage_ops.ts";
+import { encodeGradient } from "../lab/reference/encode_gradient.ts";
 import { type GpuSupport, gpuTest } from "../support/gpu_adapter.ts";
 
 const width = 12; // rows that do not begin at whole words of codes

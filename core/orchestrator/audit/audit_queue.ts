@@ -24,7 +24,7 @@ export const isPatient = (request: AuditRequest): boolean =>
 const inOrder: Before<QueuedAudit> = (a, b) =>
   isPatient(a.request) === isPatient(b.request) ? a.place < b.place : isPatient(b.request);
 
-export const newAuditQueue = (): AuditQueue => ({ groups: new Map(), size: 0, front: 0, back: 0 });
+const newAuditQueue = (): AuditQueue => ({ groups: new Map(), size: 0, front: 0, back: 0 });
 
 export function addRequest(audit: AuditWork, request: AuditRequest): void {
   openOne(audit.open, roundOf(request));

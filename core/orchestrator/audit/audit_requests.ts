@@ -22,7 +22,6 @@ import {
   type ReplayTask,
   roundOf,
   type RunningAudit,
-  type TrialRequest,
 } from "./audit_state.ts";
 import { freeValidators, placeValidator } from "./validator_places.ts";
 import { type Attachment, type OrchestratorEffect, send } from "../event.ts";
@@ -75,15 +74,10 @@ export function sendRequest(
   const sources = present(sourcesOf(state, roundOf(request)), "a request is sent only with its sources").stages;
   const subject = subjectOf(request, sources);
   state.audit.running.set(id, { validator, request, sentMs: nowMs, first, tasks, subject, answer: null });
-  if (request.type === "evaluate") {
-    return send(validator, { type: "evaluate", request: id, round: request.round, sources, isTrial: false }, [
-      { type: "heldOutInputs" },
-      { type: "heldOutTargets" },
-    ]);
-  }
-  if (request.type === "trial") {
-    const tried = trialSources(request, sources);
-    return send(validator, { type: "evaluate", request: id, round: request.round, sources: tried, isTrial: true }, [
+  if (request.type === "evaluate" || request.type === "trial") {
+    const { round, type } = request;
+    const evaluated = evaluatedSources(request, sources);
+    return send(validator, { type: "evaluate", request: id, round, sources: evaluated, isTrial: type === "trial" }, [
       { type: "heldOutInputs" },
       { type: "heldOutTargets" },
     ]);
@@ -112,9 +106,8 @@ export function sendRequest(
 function subjectOf(request: AuditRequest, sources: readonly ParameterSource[]): Subject {
   switch (request.type) {
     case "evaluate":
-      return { type: "model", round: request.round, parameters: sources.map(sourceName) };
     case "trial":
-      return { type: "model", round: request.round, parameters: trialSources(request, sources).map(sourceName) };
+      return { type: "model", round: request.round, parameters: evaluatedSources(request, sources).map(sourceName) };
     case "replay": {
       const { replay: { round, miner, task }, replay } = request;
       const parameters = sourceName(replaySource(replay, sources));
@@ -127,15 +120,17 @@ function subjectOf(request: AuditRequest, sources: readonly ParameterSource[]): 
   }
 }
 
-export function workOf({ task, input, gradient, output, losses }: ReplayTask): DoneWork {
+function workOf({ task, input, gradient, output, losses }: ReplayTask): DoneWork {
   const hashOf = (ref: BlobRef | null) => ref?.hash ?? null;
   return { task, input: hashOf(input), gradient: hashOf(gradient), output: hashOf(output), losses };
 }
 
-function trialSources(
-  { stage, parameters }: TrialRequest,
+function evaluatedSources(
+  request: Extract<AuditRequest, { type: "evaluate" | "trial" }>,
   sources: readonly ParameterSource[],
-): ParameterSource[] {
+): readonly ParameterSource[] {
+  if (request.type === "evaluate") return sources;
+  const { stage, parameters } = request;
   return sources.map((source, index) =>
     index === stage && parameters !== null ? { type: "blobs", parameters, momentum: null } : source
   );

@@ -190,7 +190,7 @@ export interface AuditQueue {
 }
 
 /** Connected validators. The first three sets have no request. */
-export interface ValidatorPlaces {
+interface ValidatorPlaces {
   readonly heard: Set<NodeId>; // have answered before
   readonly unheard: Set<NodeId>;
   readonly silent: Set<NodeId>; // missed their last deadline

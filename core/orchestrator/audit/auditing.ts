@@ -35,7 +35,7 @@ import { reach } from "../marks.ts";
 import { dropTrials } from "./held_out/payload_trials.ts";
 import { dropAwaited, takeFreed } from "./shown_states.ts";
 import { actOnVerdict } from "./verdict_actions.ts";
-import { type OrchestratorEffect, record } from "../event.ts";
+import { type OrchestratorEffect, record, releaseEffect } from "../event.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { proofOfTask, proofWord } from "./work_proof.ts";
 import { auditedOutcomes, loseWires, mostAudited, releaseWires } from "../step/outcomes.ts";
@@ -61,11 +61,8 @@ function dropOverflow(state: OrchestratorState): OrchestratorEffect[] {
   reach(state, "audit: given up, as too many rounds are open");
   const tasks = new Set((oldest.wires ?? []).flatMap((wires) => wires.map((wire) => wire?.task)));
   dropRequests(state, (request) => isRepetition(request) && tasks.has(request.replay.task));
-  return releaseEffects(releaseWires(state, oldest));
+  return releaseEffect(releaseWires(state, oldest));
 }
-
-const releaseEffects = (refs: readonly BlobRef[]): OrchestratorEffect[] =>
-  refs.length === 0 ? [] : [{ type: "release", refs }];
 
 const shownPatience = 3; // rounds: parameters may be opened until the next one's end, or a round later if disconnected
 
@@ -236,8 +233,8 @@ export function settleRounds(state: OrchestratorState): OrchestratorEffect[] {
   const isOver = ({ round }: { round: number }) => !audit.open.has(round);
   const freed = takeFreed(state);
   const effects = [
-    ...auditedOutcomes(state).filter(isOver).flatMap((outcome) => releaseEffects(releaseWires(state, outcome))),
-    ...releaseEffects(freed.wires),
+    ...auditedOutcomes(state).filter(isOver).flatMap((outcome) => releaseEffect(releaseWires(state, outcome))),
+    ...releaseEffect(freed.wires),
     ...deleteUnused(state, freed.states.map((ref) => ref.hash)),
   ];
   const unused = retired.filter((sources) => isOver(sources) && !awaitsTest(state, sources.round));

@@ -6,7 +6,7 @@
 import { mostStates } from "../../update/payload/allowance.ts";
 import { present } from "../../assert.ts";
 import type { NodeId, StageIndex } from "../../ids.ts";
-import { nextBelow } from "../../prng.ts";
+import { isDrawn } from "../../prng.ts";
 import { stepsOfRound } from "../merge/round_length.ts";
 import { hasLapsed, sendToRest } from "../members/blame.ts";
 import type { Member, OrchestratorState } from "../state.ts";
@@ -14,7 +14,6 @@ import type { StepWork } from "../step/step_state.ts";
 import { noteHidden } from "./forfeits.ts";
 import { isAudited } from "./validator_places.ts";
 
-const fineness = 2 ** 24; // of the random number
 const doubtedDraws = 4; // times as often, after a missed merge deadline: surely in the round's last step
 const muchWork = 2.5; // times the average of its stage's other contributors
 const mostOften = 4; // times, for miners with so much work
@@ -35,8 +34,8 @@ export function drawMiners(state: OrchestratorState, open: StepWork): Set<NodeId
     const member = members.get(node);
     if (member === undefined || (!open.contributors.has(node) && member.status !== "active")) continue; // gone since
     const own = timesAsOften(member, ofStages) * (hasLapsed(state, node) ? doubtedDraws * chance : chance);
-    const isDrawn = nextBelow(stream, fineness) < own * fineness && before < mostStates(validate);
-    if (!isDrawn || member.status !== "active") continue;
+    const mustShow = isDrawn(stream, own) && before < mostStates(validate);
+    if (!mustShow || member.status !== "active") continue;
     drawn.add(node);
     audit.drawn.set(node, before + 1);
   }
@@ -57,7 +56,7 @@ export function timesAsOften(
   return Math.min(mostOften, own / Math.max(1, others));
 }
 
-export interface Tasks {
+interface Tasks {
   readonly tasks: number; // gradient tasks
   readonly contributors: number;
 }
@@ -96,5 +95,5 @@ export function drawLeaver(state: OrchestratorState, { node, isCutByHub }: Membe
   if (times > mostLeaves) sendToRest(state, node);
   if (step === roundFirstStep || !isAudited(state)) return; // its first step is repeated without it
   const chance = chanceToShow(state) * (hasLapsed(state, node) ? doubtedDraws : 1);
-  if (nextBelow(stream, fineness) < chance * fineness) noteHidden(state, { node, fromRound: state.round });
+  if (isDrawn(stream, chance)) noteHidden(state, { node, fromRound: state.round });
 }

@@ -6,7 +6,7 @@
 
 import { fault } from "../../fault.ts";
 import type { NodeId } from "../../ids.ts";
-import { nextBelow } from "../../prng.ts";
+import { isDrawn } from "../../prng.ts";
 import { present } from "../../assert.ts";
 import type { GradientRepeated } from "../../protocol/audit_messages.ts";
 import { judgeGradient, leastShare } from "../../score/gradient_verdict.ts";
@@ -30,7 +30,6 @@ import { askReferee } from "./referee.ts";
 import { proofOfGradient, proofWord } from "./work_proof.ts";
 import { actOnVerdict, type ValidatorsWord } from "./verdict_actions.ts";
 
-const fineness = 2 ** 24; // of the random number
 const mostTasks = 256; // of a gradient: the cost of one repetition by the orchestrator
 const longAway = 64; // rounds
 
@@ -45,8 +44,7 @@ export function drawGradients(
   const share = shareOfStep(state);
   for (const node of of) {
     const chance = share * chanceInRound({ gradientsPerRound, round, last: recomputed.get(node) ?? null });
-    const isDrawn = nextBelow(stream, fineness) < chance * fineness;
-    if (!isDrawn && (!odd.has(node) || recomputed.get(node) === round)) continue;
+    if (!isDrawn(stream, chance) && (!odd.has(node) || recomputed.get(node) === round)) continue;
     const replay = confirmedGradient(state, { work, node, isOdd: odd.has(node) });
     if (replay === null) continue;
     drawn.set(node, replay);

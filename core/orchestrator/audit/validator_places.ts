@@ -39,7 +39,7 @@ function placeOf({ audit, members, validators }: OrchestratorState, node: NodeId
   return { free: isHere && !audit.runningOf.has(node) ? kind : null, isAnswering: isHere && !isSilent };
 }
 
-export interface FreeValidators {
+interface FreeValidators {
   readonly asked: readonly NodeId[];
   readonly unheard: readonly NodeId[]; // probed first
 }

@@ -13,7 +13,7 @@ import type { RoundReport } from "../../score/work_score.ts";
 import type { OrchestratorState } from "../state.ts";
 import type { StepOutcome } from "../step/step_outcome.ts";
 
-export const reportsKept = roundsBooked;
+const reportsKept = roundsBooked;
 const mostMinersInMessage = 8192; // about 450 kB of header
 
 export function countWork({ roundUnits }: OrchestratorState, { miners }: StepOutcome): void {

@@ -7,7 +7,7 @@
 import type { RunConfig } from "../../config/config.ts";
 import type { Member } from "../state.ts";
 
-export const leastPlaces = 4; // even if no link is slow: the orchestrator may be late
+const leastPlaces = 4; // even if no link is slow: the orchestrator may be late
 const memory = 0.8; // share of the old value in the running mean
 const leastComputeMs = 1; // below that everything is a trip, and the limit decides
 

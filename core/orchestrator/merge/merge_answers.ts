@@ -22,7 +22,7 @@ import { onParametersFailed } from "./uploads.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 
 /** Null: the sender takes no part in it. */
-export function mergeOf(
+function mergeOf(
   state: OrchestratorState,
   { member, round }: { member: Member; round: number },
 ): StageMerge | null {

@@ -11,6 +11,7 @@
 
 import { present } from "../../assert.ts";
 import { stageIndex } from "../../ids.ts";
+import type { RunRecord } from "../../protocol/record.ts";
 import { isLikeGood } from "../audit/held_out/evaluated_rounds.ts";
 import { awaitedEvaluations } from "../audit/held_out/evaluations.ts";
 import { isSuspect, sendToRest } from "../members/blame.ts";
@@ -32,23 +33,15 @@ export function retakeRound(state: OrchestratorState): OrchestratorEffect[] {
   const suspects = [...state.members.keys()].filter((node) => isSuspect(state, { node, since: good.sources.round }));
   const effects = dropOpenRound(state);
   for (const node of suspects) sendToRest(state, node);
-  const microbatches = goBack(state, good);
+  const tokens = goBack(state, good);
   state.good = { ...good, sources: state.sources, isRetaken: true };
   const text = `${retakeBecause}; rolling back to step ${good.step}, with ${
     suspects.length === 0 ? "no miner suspected" : `these suspects left out: ${suspects.join(", ")}`
   }`;
-  const { round } = state;
   return [
     ...effects,
     record({ type: "warning", text }),
-    record({
-      type: "mergeRetaken",
-      because: "lossJumped",
-      round,
-      step: good.step,
-      tokens: microbatches * tokensPerMicrobatch(state.config),
-      suspects,
-    }),
+    retaken(state, { because: "lossJumped", tokens, suspects }),
   ];
 }
 
@@ -85,7 +78,7 @@ export function restartRound(state: OrchestratorState): OrchestratorEffect[] {
   return [
     ...effects,
     record({ type: "warning", text: `${restartBecause}; the round restarts without it, at step ${step}` }),
-    record({ type: "mergeRetaken", because, round: state.round, step, tokens, suspects: [] }),
+    retaken(state, { because, tokens }),
   ];
 }
 
@@ -97,7 +90,7 @@ export function beginAnew(state: OrchestratorState): { effects: OrchestratorEffe
   const { sources, good } = state;
   const step = present(state.firstSteps.get(sources.round), "rounds are forgotten once a later one is stored");
   const effects = dropOpenRound(state);
-  const tokens = goBack(state, { sources, step }) * tokensPerMicrobatch(state.config);
+  const tokens = goBack(state, { sources, step });
   if (good?.sources.round === sources.round) state.good = { ...good, sources: state.sources };
   return { effects, tokens, step };
 }
@@ -125,8 +118,8 @@ export function goBackToEarlier(
 ): OrchestratorEffect[] {
   const from = state.step;
   const effects = dropOpenRound(state);
-  const microbatches = goBack(state, earlier);
-  const { good, round, sources } = state;
+  const tokens = goBack(state, earlier);
+  const { good, sources } = state;
   if (good !== null) state.good = good.step > earlier.step ? null : { ...good, sources, step: earlier.step };
   const lost = `${from - earlier.step} step${from - earlier.step === 1 ? "" : "s"}`;
   return [
@@ -135,16 +128,19 @@ export function goBackToEarlier(
       type: "warning",
       text: `${why}; rolling back to the checkpoint of step ${earlier.step}: ${lost} are lost`,
     }),
-    record({
-      type: "mergeRetaken",
-      because: "parametersLost",
-      round,
-      step: earlier.step,
-      tokens: microbatches * tokensPerMicrobatch(state.config),
-      suspects: [],
-    }),
+    retaken(state, { because: "parametersLost", tokens }),
   ];
 }
+
+type Retaken = Extract<RunRecord, { type: "mergeRetaken" }>;
+
+/** The record of a rollback that has just been done. */
+export const retaken = (
+  { round, step }: OrchestratorState,
+  { because, tokens, suspects = [], ...rest }:
+    & Pick<Retaken, "because" | "tokens" | "stages">
+    & Partial<Pick<Retaken, "suspects">>,
+): OrchestratorEffect => record({ type: "mergeRetaken", because, round, step, tokens, suspects, ...rest });
 
 type Start = Pick<GoodRound, "sources" | "step">;
 
@@ -170,13 +166,14 @@ export function checkpointOf({ round }: OrchestratorState, { sources, step }: St
   return { round, step, stages, payloads: [], writing: false };
 }
 
-/** Returns how many microbatches no longer count. */
+/** Returns how many tokens no longer count. */
 function goBack(state: OrchestratorState, good: Start): number {
   const { counters, config } = state;
   const microbatches = (state.step - good.step) * config.train.microbatchesPerStep;
+  const tokens = microbatches * tokensPerMicrobatch(config);
   counters.microbatchesIssued -= microbatches;
   counters.microbatchesCredited -= microbatches;
-  counters.tokens -= microbatches * tokensPerMicrobatch(config);
+  counters.tokens -= tokens;
   counters.rewinds += 1;
   state.retired.push(state.sources);
   state.step = good.step;
@@ -189,5 +186,5 @@ function goBack(state: OrchestratorState, good: Start): number {
   state.restoring.clear();
   state.closeUntilMs = null; // a run that was closing has steps to repeat
   state.phase = "training";
-  return microbatches;
+  return tokens;
 }

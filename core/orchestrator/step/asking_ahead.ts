@@ -11,7 +11,7 @@ import { present } from "../../assert.ts";
 import { type OrchestratorEffect, send } from "../event.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { type ExpectedTask, tasksDelivered, tasksDeliveredAhead } from "./receipts.ts";
-import type { StepWork } from "./step_state.ts";
+import { openWork, type StepWork } from "./step_state.ts";
 
 export function askAhead(state: OrchestratorState): OrchestratorEffect[] {
   const { work, round, step } = state;
@@ -49,7 +49,7 @@ function lastTasks(work: StepWork, { node, stage, leases, stepTasks }: Member): 
 
 /** The member's request if it named exactly its results; it is no longer ahead either way. */
 export function takeAskedAhead(state: OrchestratorState, member: Member): number | null {
-  const work = present(state.work, "an open step");
+  const work = openWork(state);
   const ahead = work.askedAhead.get(member.node);
   if (ahead === undefined) return null;
   work.askedAhead.delete(member.node);

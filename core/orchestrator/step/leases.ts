@@ -30,8 +30,7 @@ import {
   inDataOrder,
   isEmpty,
   type Lease,
-  noteFault,
-  type StepWork,
+  openWork,
   type WorkItem,
 } from "./step_state.ts";
 import { awaitInputs, noteIdle, reissueCredited } from "./taking_back.ts";
@@ -40,8 +39,6 @@ import { consumersOf, flowOf, isTail, queueItem, taskAttachments } from "./wirin
 const latePatience = 3; // times the expected time; then an idle replica gets the task too
 const tailPatience = 1.5; // when most of the stage's replicas have nothing to do
 export const mostLeases = 4; // of one item: among thousands of miners it can meet two stuck ones
-
-const openWork = (state: OrchestratorState): StepWork => present(state.work, "an open step");
 
 export function lease(
   state: OrchestratorState,
@@ -118,7 +115,6 @@ export function onLeaseAlarm(
   const member = present(state.members.get(held.node), "a lease's node is a member");
   if (held.deadlineMs <= nowMs) {
     if (member.graceUntilMs === null) noteWithheld(state, { node: held.node, duty: "tasks" });
-    noteFault(openWork(state), { type: "expired", node: held.node, task });
     return [
       ...releaseLease(state, { item, held, reason: `no result within ${state.config.limits.leaseMs} ms`, nowMs }),
       send(held.node, { type: "cancelTasks", tasks: [task] }),
@@ -175,7 +171,7 @@ export function releaseLease(
   return [record({ type: "taskReleased", task: held.task, node: held.node, reason })];
 }
 
-export interface Accepted {
+interface Accepted {
   readonly item: WorkItem;
   readonly held: Lease;
   readonly member: Member;
@@ -264,7 +260,7 @@ export function returnLeases(
   return returned;
 }
 
-export function openOwnQueue(state: OrchestratorState, member: Member): void {
+function openOwnQueue(state: OrchestratorState, member: Member): void {
   const stage = member.stage;
   if (stage === null || isEmpty(member.own)) return;
   const roster = rosterOf(state, stage);

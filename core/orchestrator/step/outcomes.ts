@@ -12,18 +12,10 @@ import { taskUnits } from "../../model/task_flops.ts";
 import { clipFactor, learningRateAt } from "../../train/schedule.ts";
 import { type OrchestratorState, tokensPerMicrobatch } from "../state.ts";
 import type { GradientNorm } from "./gradient_norm.ts";
-import {
-  type ConfirmedGradient,
-  keptRefs,
-  type KeptWire,
-  lossOf,
-  type Pathway,
-  type StepFault,
-  type StepOutcome,
-} from "./step_outcome.ts";
+import { keptRefs, type KeptWire, lossOf, type Pathway, type StepOutcome } from "./step_outcome.ts";
 import { type Flow, pastWires, refsOfWork, type StepWork, type WorkItem } from "./step_state.ts";
 
-export const outcomesKept = 1; // 1.5 MB of the snapshot with 10,000 miners and 4096 microbatches in 3 stages
+export const outcomesKept = 1; // 1 MB of the snapshot with 10,000 miners and 4096 microbatches in 3 stages
 export const mostAudited = 8; // rounds whose first step waits for its audit
 
 interface Closing {
@@ -41,7 +33,6 @@ export function outcomeOf(state: OrchestratorState, { work, gradient, keepsWires
   const departed = work.departed.map(({ node }) => node).filter((node) => state.unpaid.has(node)); // blame.ts
   const forfeited = new Set([...departed, ...work.leavers]);
   const isPaid = (node: NodeId) => !outliers.has(node) && !state.expelled.has(node) && !forfeited.has(node);
-  const oddNorms = [...outliers].map((node): StepFault => ({ type: "outlier", node, task: null }));
   const pathways = work.flows.map(({ microbatch, items, losses, isRemade }): Pathway => ({
     microbatch,
     makers: items.map((item) => placeOf(makerOf(item))),
@@ -66,9 +57,6 @@ export function outcomeOf(state: OrchestratorState, { work, gradient, keepsWires
       isPaid: isPaid(node),
     })),
     pathways,
-    gradients: gradientsOf(state, { work, placeOf }),
-    faults: [...work.faults, ...oddNorms],
-    faultsLeftOut: work.faultsLeftOut,
     wires: keepsWires ? work.flows.map(wiresOf) : null,
     isUndone: false,
   };
@@ -109,24 +97,6 @@ function minersOf({ forwardUnits }: OrchestratorState, flows: readonly Flow[]): 
   }
   for (const item of items) enter(makerOf(item));
   return miners;
-}
-
-function gradientsOf(
-  state: OrchestratorState,
-  { work, placeOf }: { work: StepWork; placeOf: (node: NodeId) => number },
-): ConfirmedGradient[] {
-  const gone = work.departed.map(({ node, stage, tasks, squareSum }) => ({
-    miner: placeOf(node),
-    stage,
-    tasks,
-    squareSum,
-    hasLeft: true,
-  }));
-  const here = [...work.sealed].map(([node, { tasks, squareSum }]) => {
-    const stage = present(state.members.get(node)?.stage, "a contributor has a stage");
-    return { miner: placeOf(node), stage, tasks, squareSum, hasLeft: false };
-  });
-  return [...gone, ...here];
 }
 
 function wiresOf({ items, wires, gradients }: Flow): (KeptWire | null)[] {

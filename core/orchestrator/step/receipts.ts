@@ -20,7 +20,7 @@ import { pathOf, rootOf } from "../../statements/work_tree.ts";
 import type { OrchestratorEffect } from "../event.ts";
 import { blame } from "../members/blame.ts";
 import type { Member, OrchestratorState } from "../state.ts";
-import type { Flow, SealRequest, StepWork, WorkItem } from "./step_state.ts";
+import { type Flow, openWork, type SealRequest, type StepWork, type WorkItem } from "./step_state.ts";
 import { flowOf } from "./wiring.ts";
 
 interface DeliveredWork {
@@ -34,7 +34,7 @@ export interface ExpectedTask {
 }
 
 function resultsOf(state: OrchestratorState, member: Member): DoneWork[] {
-  const work = present(state.work, "an open step");
+  const work = openWork(state);
   return member.stepTasks.flatMap((task) => {
     const item = present(work.credited.get(task), "a credited task is in the table");
     const flow = flowOf(state, item);

@@ -22,7 +22,7 @@ export interface TaskResult {
   readonly scale: WireScale; // of the segments
 }
 
-export type Judgement =
+type Judgement =
   | { readonly type: "fine" }
   | { readonly type: "misshapen"; readonly detail: string }
   | { readonly type: "implausible"; readonly doubt: Doubt };

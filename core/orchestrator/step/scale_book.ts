@@ -12,7 +12,7 @@ import { assert } from "../../assert.ts";
 import type { WireScale } from "../../codec/wire.ts";
 import type { Direction, NodeId } from "../../ids.ts";
 
-export interface NotedWire {
+interface NotedWire {
   readonly node: NodeId;
   readonly scale: WireScale;
 }

@@ -24,7 +24,7 @@ import type { Member, OrchestratorState } from "../state.ts";
 import { mostSquareSum } from "../../score/gradient_verdict.ts";
 import { askAhead, takeAskedAhead } from "./asking_ahead.ts";
 import { receiptOf, rootDelivered, tasksDelivered } from "./receipts.ts";
-import { forwardsOf, noteFault, type StepWork } from "./step_state.ts";
+import { forwardsOf, openWork, type StepWork } from "./step_state.ts";
 import { isTail } from "./wiring.ts";
 
 const leastPatienceMs = 5000;
@@ -62,7 +62,7 @@ export function askForSeal(
   state: OrchestratorState,
   { member, nowMs }: { member: Member; nowMs: number },
 ): OrchestratorEffect {
-  const request = ++present(state.work, "an open step").seals;
+  const request = ++openWork(state).seals;
   const delivered = tasksDelivered(state, member);
   awaitSeal(state, { member, request, nowMs });
   const { round, step } = state;
@@ -75,7 +75,7 @@ function awaitSeal(
   { member, request, nowMs }: { member: Member; request: number; nowMs: number },
 ): void {
   const { node } = member;
-  const work = present(state.work, "an open step");
+  const work = openWork(state);
   const before = hasComeBackOften(state, member) ? work.asked.get(node) : undefined;
   const lookMs = before?.lookMs ?? nowMs + patienceMs(state, member);
   const deadlineMs = before?.deadlineMs ?? nowMs + state.config.limits.leaseMs;
@@ -105,7 +105,7 @@ function patienceMs(state: OrchestratorState, member: Member): number {
 }
 
 /** `isLost`: the contributor must be removed. */
-export type SealAlarm = { readonly effects: OrchestratorEffect[]; readonly isLost: boolean };
+type SealAlarm = { readonly effects: OrchestratorEffect[]; readonly isLost: boolean };
 
 export function onSealAlarm(
   state: OrchestratorState,
@@ -161,7 +161,6 @@ function takeOver(state: OrchestratorState, member: Member): OrchestratorEffect[
   const { node } = member;
   const tasks = [...member.stepTasks];
   if (member.graceUntilMs === null) noteWithheld(state, { node, duty: "confirming" });
-  noteFault(present(state.work, "an open step"), { type: "unconfirmed", node, task: null });
   reissueCredited(state, { member, tasks, avoid: node });
   return tasks.map((task) =>
     record({ type: "taskReleased", task, node, reason: "its gradient was not committed in time" })
@@ -217,7 +216,7 @@ export function departSealed(state: OrchestratorState, member: Member): number {
 }
 
 function hasOtherContributor(state: OrchestratorState, member: Member): boolean {
-  for (const node of present(state.work, "an open step").contributors) {
+  for (const node of openWork(state).contributors) {
     if (node !== member.node && state.members.get(node)?.stage === member.stage) return true;
   }
   return false;

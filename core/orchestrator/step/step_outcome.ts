@@ -7,9 +7,9 @@
  */
 
 import { present } from "../../assert.ts";
-import type { BlobRef, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
+import type { BlobRef, MicrobatchId, NodeId, TaskId } from "../../ids.ts";
 
-export interface StepMiner {
+interface StepMiner {
   readonly node: NodeId;
   readonly tasks: number; // accepted; 0: its output was used, but another redid the task
   readonly units: number; // with dropped attempts (remaking.ts): model/task_flops.ts
@@ -25,26 +25,6 @@ export interface Pathway {
   readonly doers: readonly number[];
   readonly losses: readonly number[]; // of each sequence, mean nats per token
   readonly isRemade: boolean; // wires were lost and recomputed: results of the first cannot be repeated
-}
-
-export interface ConfirmedGradient {
-  readonly miner: number; // place in `miners`
-  readonly stage: StageIndex;
-  readonly tasks: number;
-  readonly squareSum: number; // of the plain sum over the tasks
-  readonly hasLeft: boolean; // since then: its tasks count, its gradient is lost
-}
-
-/**
- * misshapen, implausible: result_check.ts. failed: the miner refused the task. expired: no result by the deadline.
- * unconfirmed: no commitment within its patience. outlier: an impossible gradient norm.
- */
-export type StepFaultType = "misshapen" | "implausible" | "failed" | "expired" | "unconfirmed" | "outlier";
-
-export interface StepFault {
-  readonly type: StepFaultType;
-  readonly node: NodeId;
-  readonly task: TaskId | null; // null: it concerns all the miner's tasks
 }
 
 /** Held by the shell. */
@@ -65,9 +45,6 @@ export interface StepOutcome {
   readonly stepMs: number;
   readonly miners: readonly StepMiner[];
   readonly pathways: readonly Pathway[]; // in data order
-  readonly gradients: readonly ConfirmedGradient[];
-  readonly faults: readonly StepFault[];
-  readonly faultsLeftOut: number;
   /** By microbatch and position; null: lost. All null: released. */
   wires: readonly (readonly (KeptWire | null)[])[] | null;
   isUndone: boolean; // by a rollback: it does not count

@@ -6,13 +6,13 @@
  * elsewhere.
  */
 
+import { present } from "../../assert.ts";
 import type { WireScale } from "../../codec/wire.ts";
 import type { Before } from "../../heap.ts";
 import type { BlobRef, Direction, MicrobatchId, NodeId, StageIndex, TaskId } from "../../ids.ts";
 import type { HeldReceipt } from "../../statements/receipt.ts";
-import type { StepFault } from "./step_outcome.ts";
 
-export type ItemStatus = "blocked" | "queued" | "leased" | "done";
+type ItemStatus = "blocked" | "queued" | "leased" | "done";
 
 export interface Lease {
   readonly task: TaskId;
@@ -56,7 +56,7 @@ export interface WorkItem {
   isDoubtful: boolean; // the accepted result was implausible
 }
 
-export interface Maker {
+interface Maker {
   readonly node: NodeId;
   readonly task: TaskId;
   readonly assignment: number; // the node's at that time
@@ -85,7 +85,7 @@ export interface Flow {
   isRemade: boolean; // some wires were lost and recomputed
 }
 
-export const wiresOfFlow = (flow: Flow): BlobRef[] =>
+const wiresOfFlow = (flow: Flow): BlobRef[] =>
   [...flow.wires, ...flow.gradients, ...pastWires(flow)].filter((ref) => ref !== null);
 
 export const pastWires = ({ past }: Flow): BlobRef[] =>
@@ -120,7 +120,7 @@ export interface SealRequest {
 }
 
 /** Sent before the results of the tasks it names: asking_ahead.ts. */
-export interface SealAhead {
+interface SealAhead {
   readonly request: number;
   readonly tasks: readonly TaskId[]; // whose gradient is requested
   readonly delivered: readonly TaskId[]; // results that the answer signs for
@@ -156,16 +156,9 @@ export interface StepWork {
   readonly startedMs: number;
   readonly sealed: Map<NodeId, SealedGradient>; // with nothing added since
   readonly departed: DepartedGradient[]; // of nodes lost since: their tasks count
-  readonly faults: StepFault[];
-  faultsLeftOut: number;
 }
 
-const mostFaults = 1024;
-
-export function noteFault(work: StepWork, fault: StepFault): void {
-  if (work.faults.length < mostFaults) work.faults.push(fault);
-  else work.faultsLeftOut += 1;
-}
+export const openWork = ({ work }: { readonly work: StepWork | null }): StepWork => present(work, "an open step");
 
 export const refsOfWork = ({ flows }: StepWork): BlobRef[] => flows.flatMap(wiresOfFlow);
 

@@ -9,11 +9,9 @@
 
 import { present } from "../../assert.ts";
 import type { BlobRef, NodeId, TaskId } from "../../ids.ts";
-import { countWaiting, type DepartedGradient, type StepWork, type WorkItem } from "./step_state.ts";
+import { countWaiting, type DepartedGradient, openWork, type WorkItem } from "./step_state.ts";
 import type { Member, OrchestratorState } from "../state.ts";
 import { flowOf, missingInputs, queueItem } from "./wiring.ts";
-
-const openWork = (state: OrchestratorState): StepWork => present(state.work, "an open step");
 
 /** Not if it has already been asked for exactly these tasks. */
 export function noteIdle(state: OrchestratorState, member: Member): void {

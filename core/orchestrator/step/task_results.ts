@@ -14,8 +14,7 @@ import { remakeIfLeft } from "./overdue.ts";
 import { isUsable, judgeResult, type TaskResult } from "./result_check.ts";
 import { noteWire } from "./scale_book.ts";
 import type { Member, OrchestratorState } from "../state.ts";
-import type { StepFaultType } from "./step_outcome.ts";
-import { type Lease, noteFault, type WorkItem } from "./step_state.ts";
+import { type Lease, openWork, type WorkItem } from "./step_state.ts";
 
 /** Null: it is not the sender's. */
 function heldBy(
@@ -39,7 +38,6 @@ export function onTaskDone(
   }
   const { item, held } = leased;
   const judged = judgeResult(state, { item, result });
-  if (judged.type !== "fine") noteTaskFault(state, { type: judged.type, held });
   if (judged.type === "misshapen") {
     return [
       ...releaseEffect(segments),
@@ -91,7 +89,7 @@ export function onTaskDone(
 }
 
 function finished(
-  { work }: OrchestratorState,
+  state: OrchestratorState,
   { item, held, computeMs, nowMs }: { item: WorkItem; held: Lease; computeMs: number; nowMs: number },
 ): OrchestratorEffect {
   const { stage, direction, microbatch } = item;
@@ -99,17 +97,10 @@ function finished(
   const tookMs = Math.round(nowMs - leasedMs);
   return record({
     ...{ type: "taskFinished", task, node, stage, direction, microbatch },
-    sentMs: Math.round(leasedMs - present(work, "an open step").startedMs),
+    sentMs: Math.round(leasedMs - openWork(state).startedMs),
     tookMs,
     computeMs: Math.min(tookMs, Math.round(computeMs)),
   });
-}
-
-function noteTaskFault(
-  state: OrchestratorState,
-  { type, held: { node, task } }: { type: StepFaultType; held: Lease },
-): void {
-  noteFault(present(state.work, "an open step"), { type, node, task });
 }
 
 /** Every replica has failed the item. */
@@ -125,7 +116,6 @@ export function onTaskFailed(
   const { member, message, nowMs } = options;
   const leased = heldBy(state, { member, task: message.task });
   if (leased === null) return [];
-  noteTaskFault(state, { type: "failed", held: leased.held });
   const { code, detail } = message.fault;
   const wrong =
     `${message.task} was refused although the orchestrator had checked its input; the reason given: ${detail}`;

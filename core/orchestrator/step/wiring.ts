@@ -22,6 +22,7 @@ import {
   inDataOrder,
   type ItemQueue,
   newQueue,
+  openWork,
   type StepWork,
   type WorkItem,
 } from "./step_state.ts";
@@ -73,8 +74,6 @@ export function openStep(state: OrchestratorState, nowMs: number): OrchestratorE
     startedMs: nowMs,
     sealed: new Map(),
     departed: [],
-    faults: [],
-    faultsLeftOut: 0,
     waiting: state.stages.map(({ index }) => flows.length * (index === state.stages.length - 1 ? 1 : 2)),
     unowned: state.stages.map(() => flows.length),
     forwards: new Map(),
@@ -96,7 +95,7 @@ export function openStep(state: OrchestratorState, nowMs: number): OrchestratorE
 }
 
 export function flowOf(state: OrchestratorState, item: WorkItem): Flow {
-  const work = present(state.work, "an open step");
+  const work = openWork(state);
   const first = present(work.flows[0], "a step has flows").microbatch;
   return present(work.flows[item.microbatch - first], "the item's flow");
 }
@@ -105,12 +104,12 @@ const replicasForAnItem = 8;
 
 /** Whether so few items wait that most of its replicas will get nothing more in this step. */
 export function isTail(state: OrchestratorState, stage: StageIndex): boolean {
-  const waiting = present(present(state.work, "an open step").waiting[stage], "every stage has a count");
+  const waiting = present(openWork(state).waiting[stage], "every stage has a count");
   return waiting * replicasForAnItem <= rosterOf(state, stage).present;
 }
 
 export function queueItem(state: OrchestratorState, item: WorkItem): void {
-  const work = present(state.work, "an open step");
+  const work = openWork(state);
   if (item.status === "leased" || item.status === "done") countWaiting(work, item, 1);
   item.status = "queued";
   const owner = ownerOf(state, item);
@@ -159,7 +158,7 @@ export function isInOrder(state: OrchestratorState, { item, member }: { item: Wo
   if (!state.config.deterministic) return true;
   const replicas = replicasOf(state, item.stage);
   const position = chainPosition(state.stages.length, item);
-  return present(state.work, "an open step").flows.every((flow) => {
+  return openWork(state).flows.every((flow) => {
     if (flow.microbatch >= item.microbatch || replicas[flow.microbatch % replicas.length] !== member) return true;
     const { status } = present(flow.items[position], "the same position");
     return status === "leased" || status === "done";

@@ -31,7 +31,7 @@ export interface ClaspEffect {
   readonly standardError: number | null; // null: too few samples
 }
 
-export interface ClaspOptions {
+interface ClaspOptions {
   readonly form: "plain" | "paired";
   readonly stages: number;
   readonly mostLoss: number;
@@ -39,7 +39,7 @@ export interface ClaspOptions {
 }
 
 /** A miner that has moved has several. */
-export interface Place {
+interface Place {
   readonly stage: StageIndex;
   readonly miner: NodeId;
   readonly index: number;
@@ -53,14 +53,14 @@ export interface ClaspBook {
   refused: number; // not a loss, no reference, or too many places
 }
 
-export const defaultMostPlaces = 512;
+const defaultMostPlaces = 512;
 
 export function openClasp(options: ClaspOptions): ClaspBook {
   return { options: { mostPlaces: defaultMostPlaces, ...options }, places: new Map(), samples: 0, refused: 0 };
 }
 
 /** Null: refused. */
-export function valueOf(
+function valueOf(
   { form, mostLoss }: Pick<ClaspOptions, "form" | "mostLoss">,
   { loss, reference }: { readonly loss: number; readonly reference: number | null },
 ): number | null {

@@ -18,7 +18,7 @@ export function addTo(moments: Moments, value: number): void {
 }
 
 /** With fewer, large errors are common; with these, 4.65 standard errors have a chance of 1 in 30,000. */
-export const fewestDegrees = 30;
+const fewestDegrees = 30;
 
 /** Variance within groups, each with its own mean; null: too few values. */
 export function pooledVariance(groups: readonly Moments[]): number | null {

@@ -8,7 +8,7 @@
  */
 
 import { assert, present } from "../../../core/assert.ts";
-import { decodeWire, encodeGradient, encodeWire, type Wire, wireBytes, wireIds } from "../../../core/codec/wire.ts";
+import { decodeWire, encodeWire, type Wire, wireBytes, wireIds } from "../../../core/codec/wire.ts";
 import type { StageSpec } from "../../../core/model/spec.ts";
 import { type StageWires, stageWires } from "../../../core/model/stage_wires.ts";
 import { type OptimizerState, stateLength } from "../../../core/train/optimizer.ts";
@@ -16,6 +16,7 @@ import type { AdapterDescription, StageCompute, StageInput, StageOptions, StageV
 import type { StepOptions, Turnaround } from "../../../gpu/compute.ts";
 import { noSteps, VectorTable } from "../../../gpu/vector_table.ts";
 import { crossEntropy, crossEntropyBackward } from "./cross_entropy.ts";
+import { encodeGradient } from "./encode_gradient.ts";
 import { createStageModel, rowsOf, type StageModel } from "./stage_model.ts";
 import {
   headBackward,

@@ -12,7 +12,7 @@ const leastJump = 0.5; // nats; honest training moves less between two rounds
 const jumpShare = 0.1; // of the loss
 const lossesKept = 8; // rounds
 
-export const isFarAbove = (loss: number, base: number): boolean => loss > base + Math.max(leastJump, jumpShare * base);
+const isFarAbove = (loss: number, base: number): boolean => loss > base + Math.max(leastJump, jumpShare * base);
 
 export function noteFirstLoss({ round, firstLosses }: OrchestratorState, losses: readonly number[]): void {
   firstLosses.set(round, lowerMedian(losses) ?? 0);

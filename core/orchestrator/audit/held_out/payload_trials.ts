@@ -9,7 +9,7 @@
 import { present } from "../../../assert.ts";
 import type { NodeId, StageIndex } from "../../../ids.ts";
 import type { LoggedEnd } from "../../../ledger/entry.ts";
-import { nextBelow, shuffle } from "../../../prng.ts";
+import { isDrawn, nextBelow, shuffle } from "../../../prng.ts";
 import { noteQualities, payloadQualities, shareRecovery } from "../../../score/payload_quality.ts";
 import { type OrchestratorEffect, type OrchestratorEvent, record } from "../../event.ts";
 import { payloadSlice, type StageMerge } from "../../merge/merge_state.ts";
@@ -33,7 +33,6 @@ import {
 
 const wanted = 2; // equal answers; one if there is only one validator
 const mostAnswers = 3;
-const fineness = 2 ** 24; // of the random number
 const fewest = 2; // payloads of a stage that can be compared
 const most = 4; // of them: an evaluation costs a validator as much as a few tasks
 
@@ -45,8 +44,7 @@ export function drawTrials(state: OrchestratorState, stages: readonly StageMerge
   const effects: OrchestratorEffect[] = [];
   for (let i = 0; i < validate.trialsPerRound && candidates.length > 0; i++) {
     const merge = present(candidates.splice(nextBelow(state.stream, candidates.length), 1)[0], "a drawn stage");
-    const isDrawn = nextBelow(state.stream, fineness) < fineness * chanceOfTrial(state, merge);
-    if (isDrawn) effects.push(...begin(state, merge));
+    if (isDrawn(state.stream, chanceOfTrial(state, merge))) effects.push(...begin(state, merge));
   }
   return effects;
 }

@@ -9,7 +9,7 @@ export interface LossState {
   readonly probe: UploadProbe;
 }
 
-export interface Halt {
+interface Halt {
   readonly sinceMs: number;
   untilMs: number;
   probeAtMs: number | null; // null: the address did not refuse the last upload
@@ -25,7 +25,7 @@ export interface FailedUpload {
 }
 
 /** To the orchestrator's own public address: one of each size per merge, one a minute in a halt. */
-export interface UploadProbe {
+interface UploadProbe {
   status: "none" | "asked" | "answered";
   bytes: number;
   refusal: string | null;

@@ -12,7 +12,7 @@ import { plural } from "../../../plural.ts";
 import { type OrchestratorEffect, record } from "../../event.ts";
 import { reach } from "../../marks.ts";
 import type { OrchestratorState } from "../../state.ts";
-import { beginAnew, mayRestart, mostRestarts } from "../retake.ts";
+import { beginAnew, mayRestart, mostRestarts, retaken } from "../retake.ts";
 import { rewindWhenLost } from "../rewind.ts";
 
 export const repeatLostProgress = (state: OrchestratorState): OrchestratorEffect[] => [
@@ -27,12 +27,9 @@ function repeatLostStages(state: OrchestratorState): OrchestratorEffect[] {
   lostProgress.clear();
   const because = "minersLost";
   if (!mayRestart(state, because)) return [giveUp(state, stages)];
-  const { effects, tokens, step } = beginAnew(state);
+  const { effects, tokens } = beginAnew(state);
   const lost = stages.map((stage) => ({ stage, reason: "the miners that trained it in the round are gone" }));
-  return [
-    ...effects,
-    record({ type: "mergeRetaken", because, round: state.round, step, tokens, suspects: [], stages: lost }),
-  ];
+  return [...effects, retaken(state, { because, tokens, stages: lost })];
 }
 
 function giveUp(state: OrchestratorState, stages: readonly StageIndex[]): OrchestratorEffect {

@@ -15,7 +15,7 @@ import { usedBlobs } from "../../stored_blobs.ts";
 import { bytesOf, isProbed, judgeFailedUploads, probeUploads, refusalOf } from "./failed_uploads.ts";
 import { lostOf, type LostStage, lostStages } from "./lost_stages.ts";
 import type { StageMerge, StageUpload } from "../merge_state.ts";
-import { beginAnew } from "../retake.ts";
+import { beginAnew, retaken } from "../retake.ts";
 
 const lossesBeforeHalt = 2; // the first may be an accident
 const firstHaltMs = 60_000; // time to reload a proxy's configuration
@@ -59,12 +59,11 @@ const lacking = { payloadMissing: "payload", parametersLost: "parameters" };
 function repeatRound(state: OrchestratorState, loss: Loss): OrchestratorEffect[] {
   const { losses } = state;
   const refusal = refusalOf(state, bytesOf(state, loss.because === "payloadMissing" ? "committing" : "uploading"));
-  const { effects, tokens, step } = beginAnew(state);
+  const { effects, tokens } = beginAnew(state);
   losses.inARow += 1;
   state.counters.roundsLost += 1;
   const stages = loss.stages.map((each) => withRefusal(each, refusal));
-  const { because } = loss;
-  const told = record({ type: "mergeRetaken", because, round: state.round, step, tokens, suspects: [], stages });
+  const told = retaken(state, { because: loss.because, tokens, stages });
   const swept = { type: "sweepBlobs", used: usedBlobs(state) } as const; // a full store may be why no payload came
   return [...effects, swept, told, ...(losses.inARow < lossesBeforeHalt ? [] : [halt(state, { ...loss, refusal })])];
 }

@@ -137,7 +137,7 @@ function payloadMissing(
   return [record({ type: "mergeLate", round: state.round, stage: merge.stage, node, phase: merge.phase })];
 }
 
-export function lengthScale(length: number, usual: number): number {
+function lengthScale(length: number, usual: number): number {
   if (length <= mostWeighed * usual) return 1;
   return (length > farAbovePeers * usual ? 1 : mostWeighed) * usual / length;
 }

@@ -10,7 +10,6 @@ import type { BlobRef, NodeId, TaskId } from "../../../../core/ids.ts";
 import type { MachineEntry } from "../../../../core/ledger/entry.ts";
 import type { OrchestratorEvent } from "../../../../core/orchestrator/event.ts";
 import type { StageMerge } from "../../../../core/orchestrator/merge/merge_state.ts";
-import { minerAt } from "../../../../core/orchestrator/step/step_outcome.ts";
 import { type OrchestratorState, tokensPerMicrobatch } from "../../../../core/orchestrator/state.ts";
 import type { HubMessage } from "../../../../core/protocol/message.ts";
 import type { RunRecord } from "../../../../core/protocol/record.ts";
@@ -44,6 +43,7 @@ export class Checkers implements HubWatch, NodeWatch {
   readonly #ledger = new LedgerCheck();
   readonly #merges = new MergeCheck();
   readonly #checkEvery: number; // events
+  readonly #kept = new Map<number, readonly KeptGradient[]>(); // by step: gradients of lost miners that count
   readonly #dismissed = new Set<NodeId>(); // and have not come back
   #untilCheck = 0;
   #crashedAtMs: number | null = null;
@@ -76,6 +76,7 @@ export class Checkers implements HubWatch, NodeWatch {
 
   onEvent(event: OrchestratorEvent, state: OrchestratorState): void {
     this.#merges.onEvent(event, state);
+    if (state.work !== null) this.#kept.set(state.step, state.work.departed); // which the machine changes until the step closes
     if (event.type === "nodeDismissed" && state.members.has(event.node)) this.#dismissed.add(event.node);
     if (event.type !== "messageReceived") return;
     if (event.message.type === "join") this.#dismissed.delete(event.node);
@@ -151,7 +152,8 @@ export class Checkers implements HubWatch, NodeWatch {
   }
 
   #stepClosed(record: Extract<RunRecord, { type: "stepClosed" }>, state: OrchestratorState): void {
-    this.#credit.stepClosed(record.step, keptIn(state, record.step - 1));
+    this.#credit.stepClosed(record.step, this.#kept.get(record.step - 1) ?? []);
+    this.#kept.delete(record.step - 1);
     this.steps = record.step;
     this.tokens += record.tokens;
     const credited = state.counters.microbatchesCredited * tokensPerMicrobatch(this.#options.shape.config);
@@ -222,15 +224,4 @@ function isAsked(merge: StageMerge, { node, payloads }: { node: NodeId; payloads
   };
   return merge.phase === "reducing" && merge.participants.has(node) &&
     merge.slices.some(({ told, results }, index) => told.has(node) && !results.has(node) && areInputs(index));
-}
-
-/**
- * The gradients of lost miners that count in a closed step; others were taken back with a wire that had to be made
- * again.
- */
-function keptIn({ outcomes }: OrchestratorState, step: number): KeptGradient[] {
-  const outcome = outcomes.findLast((each) => each.step === step && !each.isUndone);
-  return (outcome?.gradients ?? []).flatMap(({ miner, tasks, hasLeft }) =>
-    hasLeft && outcome !== undefined ? [{ node: minerAt(outcome, miner).node, tasks }] : []
-  );
 }
