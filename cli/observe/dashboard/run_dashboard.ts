@@ -11,7 +11,7 @@ import { attempting, UsageError, UserError } from "../../program/errors.ts";
 import { StepPlaces } from "../history/step_places.ts";
 import { plural } from "../../terminal/text/format.ts";
 import { shellWords } from "../../program/shell_words.ts";
-import type { PublicSpan } from "../public/public_past.ts";
+import type { PublicSpan } from "../public/public_shape.ts";
 import type { ServedAt } from "../../address/public_address.ts";
 import type { TlsPair } from "../../files/tls_files.ts";
 import { openDashboard } from "./dashboard.ts";

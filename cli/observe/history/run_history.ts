@@ -9,7 +9,7 @@ import type { StampedRecord } from "../../../core/view/view_record.ts";
 import { viewProblem } from "../projection/view_shape.ts";
 import { LogFold, type LogPlace } from "./log_fold.ts";
 import { readLines } from "../ledger/log_lines.ts";
-import type { PublicSpan } from "../public/public_past.ts";
+import type { PublicSpan } from "../public/public_shape.ts";
 import { recordFileNames } from "../../files/record_files.ts";
 
 export interface ViewMoment {

@@ -2,8 +2,7 @@
 /** The miners' credited units, as of now. */
 
 import { decimal, plural, shortAddress } from "../../../terminal/text/format.ts";
-import type { PublicEarnings } from "../../public/public_past.ts";
-import type { RunSnapshot } from "../../public/public_run.ts";
+import type { PublicEarnings, RunSnapshot } from "../../public/public_shape.ts";
 import { fragmentWith } from "./parts/address.ts";
 import { byId, childAt, keepChildren, setClass, setText } from "./parts/elements.ts";
 

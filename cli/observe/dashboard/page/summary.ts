@@ -11,7 +11,7 @@ import {
   short,
   shortAddress,
 } from "../../../terminal/text/format.ts";
-import type { PublicRun, RunSnapshot } from "../../public/public_run.ts";
+import type { PublicRun, RunSnapshot } from "../../public/public_shape.ts";
 import { byId, childAt, type Fact, keepChildren, setClass, setText, showFacts } from "./parts/elements.ts";
 
 const unknown = "–";

@@ -5,7 +5,7 @@
  */
 
 import { decimal, duration, plural, shortAddress } from "../../../../terminal/text/format.ts";
-import type { PublicPathway, RunSnapshot } from "../../../public/public_run.ts";
+import type { PublicPathway, RunSnapshot } from "../../../public/public_shape.ts";
 import { addressPart, fragmentWith, setAddressPart } from "../parts/address.ts";
 import { byId, childAt, keepChildren, setClass, setText } from "../parts/elements.ts";
 import { drawPathway } from "./pathway_chart.ts";

@@ -4,7 +4,7 @@
  * stage cards tell the counts.
  */
 
-import type { PublicHop, PublicRun } from "../../../public/public_run.ts";
+import type { PublicHop, PublicRun } from "../../../public/public_shape.ts";
 import { byId, setText } from "../parts/elements.ts";
 import { draw } from "../parts/svg.ts";
 
