@@ -44,12 +44,12 @@ export interface OpenRunOptions {
   readonly stages: readonly StageSpec[];
   readonly onReplayed: (effects: readonly OrchestratorEffect[]) => void;
   readonly onLost?: (hash: BlobHash) => void;
-  readonly openJournal?: OpenJournal; // @default written by this thread
+  readonly openJournal: OpenJournal;
   readonly warn: (text: string) => void;
 }
 
 export async function openRunState(options: OpenRunOptions): Promise<OpenRunState> {
-  const { prepared, stages, onReplayed, warn } = options;
+  const { prepared, stages, onReplayed, openJournal, warn } = options;
   const { config, folder, runId, found } = prepared;
   const { path } = folder;
   const { journal, recovered } = await openRunJournal({
@@ -60,7 +60,7 @@ export async function openRunState(options: OpenRunOptions): Promise<OpenRunStat
     checkpoint: found?.manifest ?? null,
     onReplayed,
     warn,
-    ...(options.openJournal === undefined ? {} : { open: options.openJournal }),
+    open: openJournal,
   });
   const round = recovered?.state.round ?? found?.manifest.round ?? 0;
   for (const kept of await putAsideNewer({ folder: `${path}/checkpoints`, round })) {
@@ -123,7 +123,7 @@ export interface OpenStorage extends OpenRunState {
 
 /** Opens the journal first: its lock refuses a second process before anything else is written. */
 export async function openStorage(
-  { limits, ...options }: OpenRunOptions & { limits: NetLimits },
+  { limits, ...options }: Omit<OpenRunOptions, "openJournal"> & { limits: NetLimits },
 ): Promise<OpenStorage> {
   const { config, folder: { path: folder } } = options.prepared;
   const hadJournal = await hasJournal(folder);
