@@ -3,7 +3,7 @@
 import type { CommandContext } from "../terminal/command.ts";
 import { lockVariable } from "../program/lock_token.ts";
 import { loopbackWord } from "../terminal/options/hub_options.ts";
-import { logWords } from "../terminal/options/log_words.ts";
+import { logWords } from "../terminal/options/service_options.ts";
 import { runWords } from "../terminal/options/run_options.ts";
 import { startChild } from "./role_process.ts";
 import { type Death, type LastEnd, type Line, SupervisedProcess } from "./supervised_process.ts";

@@ -5,7 +5,8 @@ import type { CommandContext } from "../../terminal/command.ts";
 import { RunHistory } from "../history/run_history.ts";
 import { UserError } from "../../program/errors.ts";
 import type { TlsPair } from "../../files/tls_files.ts";
-import { type FolderPage, openFolderPage, untilAborted } from "./run_dashboard.ts";
+import { untilAborted } from "../../program/aborted.ts";
+import { type FolderPage, openFolderPage } from "./run_dashboard.ts";
 
 const unseenMs = 10 * 60_000; // then a forgotten terminal frees the port
 const lookMs = 5_000;

@@ -7,6 +7,7 @@ import { every, systemTimers } from "../../../net/timers.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import { openPast } from "../history/past.ts";
 import { RunHistory } from "../history/run_history.ts";
+import { untilAborted } from "../../program/aborted.ts";
 import { attempting, UsageError, UserError } from "../../program/errors.ts";
 import { StepPlaces } from "../history/step_places.ts";
 import { plural } from "../../terminal/text/format.ts";
@@ -190,8 +191,3 @@ const isOnlyHere = (host: string): boolean => ["127.0.0.1", "localhost", "::1", 
 
 const notFound = (): Response =>
   Response.json({ code: "missing", detail: "There is no such page; try /" }, { status: 404 });
-
-export function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-}
