@@ -14,7 +14,7 @@ export interface BlobAccess {
   get(ref: BlobRef, from?: BlobOrigin): Promise<Uint8Array>;
 }
 
-export interface BlobOrigin {
+interface BlobOrigin {
   readonly peers?: readonly Peer[];
   readonly onBytes?: (bytes: number) => void;
 }

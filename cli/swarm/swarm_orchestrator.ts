@@ -8,7 +8,7 @@ import { runWords } from "../terminal/options/run_options.ts";
 import { startChild } from "./role_process.ts";
 import { type Death, type LastEnd, type Line, SupervisedProcess } from "./supervised_process.ts";
 
-export interface SwarmOrchestratorOptions {
+interface SwarmOrchestratorOptions {
   readonly context: CommandContext;
   readonly folder: string;
   readonly lockToken: string | null; // of the folder's lock, held by the swarm

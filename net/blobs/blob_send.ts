@@ -17,7 +17,7 @@ type ReadPart = (offset: number) => Promise<Part | null>;
 
 type Progress = { readonly type: "offset"; readonly offset: number } | { readonly type: "stored" };
 
-export interface BlobSendOptions {
+interface BlobSendOptions {
   readonly hash: BlobHash;
   readonly chunkBytes: number;
 }

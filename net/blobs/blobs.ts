@@ -35,7 +35,7 @@ export class BlobError extends Error {
 }
 
 /** What another machine, or a proxy before it, answered to the last attempt. */
-export interface RemoteAnswer {
+interface RemoteAnswer {
   readonly status: number | null; // null: nothing
   readonly clockMs: number; // its `Date` header minus this machine's clock; 0: it has none
 }

@@ -12,7 +12,7 @@ import { BlobError, type ByteRange, cancelQuietly } from "./blobs.ts";
 import type { FetchSource, FetchSources } from "./fetch_sources.ts";
 import type { Cancel, Timers } from "../timers.ts";
 
-export interface LeafFetchOptions {
+interface LeafFetchOptions {
   readonly ref: BlobRef;
   readonly leaves: readonly BlobHash[];
   readonly sources: FetchSources;

@@ -23,7 +23,7 @@ const paidCalls: readonly LedgerCall["type"][] = [
 
 export const isPaid = ({ type }: LedgerCall): boolean => paidCalls.includes(type);
 
-export const feeRaoOf = ({ genesis }: BlockScope, call: LedgerCall): bigint => isPaid(call) ? genesis.feeRao : 0n;
+const feeRaoOf = ({ genesis }: BlockScope, call: LedgerCall): bigint => isPaid(call) ? genesis.feeRao : 0n;
 
 export const canPay = (scope: BlockScope, from: AccountKey, call: LedgerCall): boolean => {
   const fee = feeRaoOf(scope, call);

@@ -26,9 +26,9 @@ export interface PooledExtrinsic {
   readonly isFree: boolean;
 }
 
-export type Watcher = (status: unknown) => void;
+type Watcher = (status: unknown) => void;
 
-export interface PoolOptions {
+interface PoolOptions {
   readonly ledger: Ledger;
   readonly scope: () => SigningScope;
   readonly poolExtrinsics: number;

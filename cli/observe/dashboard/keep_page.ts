@@ -11,7 +11,7 @@ import { type FolderPage, openFolderPage } from "./run_dashboard.ts";
 const unseenMs = 10 * 60_000; // then a forgotten terminal frees the port
 const lookMs = 5_000;
 
-export interface KeptPage {
+interface KeptPage {
   readonly folder: string;
   readonly host: string;
   readonly port: number;
@@ -43,7 +43,7 @@ export async function keepPage(context: CommandContext, { folder, url, ...at }: 
   }
 }
 
-export interface Watched {
+interface Watched {
   readonly interruption: AbortSignal;
   readonly timers: Timers;
   readonly page: Pick<FolderPage, "viewedAtMs">;

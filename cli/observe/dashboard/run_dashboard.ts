@@ -43,7 +43,7 @@ export async function runDashboard(context: CommandContext): Promise<number> {
   }
 }
 
-export interface BesideRun {
+interface BesideRun {
   readonly folder: string;
   readonly history: RunHistory;
   readonly places: StepPlaces;

@@ -19,7 +19,7 @@ export interface ViewMoment {
   readonly isDoubtful: boolean;
 }
 
-export interface HistoryOptions {
+interface HistoryOptions {
   /** @default 32 MiB */
   readonly indexBytes?: number;
   readonly onRecord?: (entry: StampedRecord, view: RunView) => void;

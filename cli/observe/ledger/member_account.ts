@@ -19,7 +19,7 @@ import { adviceFor, checkedText, effectText, reasonsOfRound } from "./explain_te
 import { ledgerPath } from "../../files/ledger_files.ts";
 import type { PublicAccount } from "../public/public_shape.ts";
 
-export type MemberAccount = Omit<PublicAccount, "weights">;
+type MemberAccount = Omit<PublicAccount, "weights">;
 
 const mostFiles = 2; // 32 MiB
 const mostRounds = 12;

@@ -32,7 +32,7 @@ import type {
 
 const sampleCharacters = 1_024;
 
-export interface Moment {
+interface Moment {
   readonly sequence: number;
   readonly atMs: number;
 }

@@ -31,7 +31,7 @@ import { type BegunAt, savedSummary } from "../../observe/run_summary.ts";
 const storedBlobs = 256; // of the largest size, at once
 const ownBlobs = 64; // reserved for the orchestrator to end a round
 
-export interface OpenRunState {
+interface OpenRunState {
   readonly store: LocalBlobStore;
   readonly memberBytes: number;
   readonly journal: OpenedJournal["journal"];
@@ -39,7 +39,7 @@ export interface OpenRunState {
   readonly from: { readonly step: number; readonly sources: RoundSources } | null;
 }
 
-export interface OpenRunOptions {
+interface OpenRunOptions {
   readonly prepared: Pick<PreparedRun, "config" | "folder" | "runId" | "found">;
   readonly stages: readonly StageSpec[];
   readonly onReplayed: (effects: readonly OrchestratorEffect[]) => void;
@@ -114,7 +114,7 @@ async function putBack(
   }
 }
 
-export interface OpenStorage extends OpenRunState {
+interface OpenStorage extends OpenRunState {
   readonly members: HubStore;
   /** By the journal's mark or the last summary. */
   readonly toldStep: number | null;

@@ -30,7 +30,7 @@ export interface Progress {
   readonly step: number;
 }
 
-export interface RecoverOptions {
+interface RecoverOptions {
   readonly folder: string;
   readonly runId: string;
   readonly config: RunConfig;

@@ -33,7 +33,7 @@ export interface ChaosStatement {
 
 export type ChaosPlan = readonly ChaosStatement[];
 
-export type ParsedPlan =
+type ParsedPlan =
   | { readonly ok: true; readonly plan: ChaosPlan }
   | { readonly ok: false; readonly problem: string; readonly next: string };
 

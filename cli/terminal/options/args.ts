@@ -11,7 +11,7 @@ export interface ParsedArguments {
   readonly positionals: readonly string[];
 }
 
-export interface SplitWords {
+interface SplitWords {
   readonly name: string | undefined;
   readonly rest: readonly string[];
 }
@@ -27,7 +27,7 @@ export function splitCommand(words: readonly string[], common: readonly OptionSp
   return { name: undefined, rest: words };
 }
 
-export interface ParseRequest {
+interface ParseRequest {
   readonly words: readonly string[];
   /** From files and the run, the strongest last; the words override it. @default nothing */
   readonly below?: readonly string[];

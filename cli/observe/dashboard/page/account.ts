@@ -10,7 +10,7 @@ import { addressPart, fragmentWith } from "./parts/address.ts";
 import { drawEffects } from "./curves/effect_chart.ts";
 import { byId, childAt, keepChildren, setClass, setText, showLines } from "./parts/elements.ts";
 
-export type AskAccount = (node: string) => Promise<PublicAccount | string>;
+type AskAccount = (node: string) => Promise<PublicAccount | string>;
 
 export class AccountPanel {
   readonly #ask: AskAccount | null; // null: a recording

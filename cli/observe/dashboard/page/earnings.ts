@@ -6,7 +6,7 @@ import type { PublicEarnings, RunSnapshot } from "../../public/public_shape.ts";
 import { fragmentWith } from "./parts/address.ts";
 import { byId, childAt, keepChildren, setClass, setText } from "./parts/elements.ts";
 
-export type AskEarnings = () => Promise<PublicEarnings | null>;
+type AskEarnings = () => Promise<PublicEarnings | null>;
 
 const everyMs = 10_000; // rounds may take less than a second, and each answer reads the log
 

@@ -6,7 +6,7 @@
 import type { RunSnapshot } from "../../public/public_shape.ts";
 import { type RunChanges, withChanges } from "./run_state.ts";
 
-export interface Following {
+interface Following {
   readonly onState: (state: RunSnapshot) => void;
   readonly onLink: (text: string) => void;
 }

@@ -16,7 +16,7 @@ import { byId, childAt, type Fact, keepChildren, setClass, setText, showFacts } 
 
 const unknown = "–";
 
-export const isOver = ({ phase }: Pick<PublicRun, "phase">): boolean => phase === "finished" || phase === "stopped";
+const isOver = ({ phase }: Pick<PublicRun, "phase">): boolean => phase === "finished" || phase === "stopped";
 
 export function showSummary({ run, atMs }: Pick<RunSnapshot, "run" | "atMs">): void {
   document.title = `${run.name} · step ${run.step} of ${run.steps} · iota`;

@@ -10,7 +10,7 @@ import { addressPart, setAddressPart } from "./parts/address.ts";
 import { byId, setText } from "./parts/elements.ts";
 import type { Past } from "./past.ts";
 
-export interface TimeTravelOptions {
+interface TimeTravelOptions {
   readonly openPast: (newest: number) => Promise<Past | null>;
   readonly show: (state: RunSnapshot) => void;
 }

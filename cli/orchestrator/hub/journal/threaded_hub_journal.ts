@@ -9,7 +9,7 @@ import { eventBytes, snapshotBytes } from "./state_bytes.ts";
 
 type Batch = readonly TimedEvent<OrchestratorEvent>[];
 
-export interface OpenThreadedJournal extends OpenHubJournal {
+interface OpenThreadedJournal extends OpenHubJournal {
   readonly warn: (text: string) => void;
   readonly onCompacted?: (sequence: number) => void;
 }

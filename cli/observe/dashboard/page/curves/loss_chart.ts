@@ -7,7 +7,7 @@ import { placeOn, rangeOf, ticksOf } from "../parts/axis.ts";
 import { draw } from "../parts/svg.ts";
 import { type StepAxis, valueAt } from "./readout.ts";
 
-export interface Point {
+interface Point {
   readonly step: number;
   readonly loss: number | null;
 }

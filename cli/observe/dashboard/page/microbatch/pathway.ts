@@ -11,7 +11,7 @@ import { byId, childAt, keepChildren, setClass, setText } from "../parts/element
 import { drawPathway } from "./pathway_chart.ts";
 import { endMs, slowestOf, type WayHop, wayOf } from "./way.ts";
 
-export type AskPathway = (microbatch: number) => Promise<PublicPathway | string>;
+type AskPathway = (microbatch: number) => Promise<PublicPathway | string>;
 
 export class PathwayPanel {
   readonly #ask: AskPathway | null; // null: only the moments' own

@@ -12,7 +12,7 @@ const laneHeight = 26;
 const headHeight = 18;
 const radius = 4;
 const gap = 10;
-export const flightHeight = headHeight + 2 * laneHeight + 6;
+const flightHeight = headHeight + 2 * laneHeight + 6;
 
 interface Dot {
   readonly circle: Element;
