@@ -1,4 +1,4 @@
-/** IPv4 and IPv6 as numbers (one `::`, no zone, IPv4 tails as `::ffff:1.2.3.4`). */
+/** IPv4 and IPv6 as numbers (one `::`, no zone, no leading zeros in IPv4, IPv4 tails as `::ffff:1.2.3.4`). */
 
 export interface IpAddress {
   readonly version: 4 | 6;
@@ -16,7 +16,7 @@ export function ipOfText(text: string): IpAddress | null {
 
 function bitsOfV4(text: string): bigint | null {
   const parts = text.split(".");
-  if (parts.length !== 4 || !parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) < 256)) return null;
+  if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) < 256)) return null;
   return parts.reduce((bits, part) => bits << 8n | BigInt(part), 0n);
 }
 

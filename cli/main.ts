@@ -1,6 +1,6 @@
 /** The entry of `iota`: finds the command, parses its options, runs it and turns the outcome into an exit code. */
 
-import { closest, parseOptions, splitCommand } from "./terminal/options/args.ts";
+import { closest, meantText, parseOptions, splitCommand } from "./terminal/options/args.ts";
 import {
   type Command,
   type CommandContext,
@@ -230,9 +230,8 @@ async function loadCommand(
   if (load !== undefined) return await load();
   const group = path.slice(0, -1).map((part) => `${part} `).join("");
   const guess = closest(name, [...Object.keys(table), ...topics]) ?? await closestAction(name, table);
-  const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
   const list = `${program} help ${group}`.trimEnd();
-  throw new UsageError(`There is no command '${printable(path.join(" "))}'${meant}`, {
+  throw new UsageError(`There is no command '${printable(path.join(" "))}'${meantText(guess)}`, {
     next: guess === undefined ? `See the list: ${list}` : `See ${program} help ${group}${guess}, or the list: ${list}`,
   });
 }

@@ -9,7 +9,7 @@ import type { ParameterTable } from "../core/model/spec.ts";
 import type { StateVector, VectorRange } from "../core/train/optimizer.ts";
 import { type BufferRange, type DeviceBuffers, partOf } from "./stage_ops.ts";
 
-export interface VectorPiece extends VectorRange {
+interface VectorPiece extends VectorRange {
   readonly range: BufferRange;
 }
 
@@ -119,7 +119,7 @@ export interface DeviceVectors {
   readonly state: ReadonlyMap<string, DeviceState>;
 }
 
-export interface DeviceState {
+interface DeviceState {
   readonly vector: DeviceVector;
   readonly covers: readonly VectorRange[];
 }

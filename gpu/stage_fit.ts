@@ -8,7 +8,7 @@ import { fitGpuStage, type GpuLimits } from "./webgpu/stage/gpu_fit.ts";
 
 export type FitAdapter = GpuLimits | "cpu";
 
-export interface StageFit {
+interface StageFit {
   readonly bytes: number; // all memory, as far as it got
   readonly problem: Error | null; // TooLargeError, OutOfMemoryError, or a dispatch too wide; null: it fits
 }

@@ -5,7 +5,7 @@ import type { StageOptions } from "./compute.ts";
 import { type FitAdapter, fitStage } from "./stage_fit.ts";
 import { VectorTable } from "./vector_table.ts";
 
-export interface StageParts {
+interface StageParts {
   readonly parameters: number;
   readonly gradients: number;
   readonly optimizer: number; // state

@@ -13,7 +13,7 @@ export interface VectorParts {
   readonly vectors: DeviceVectors;
 }
 
-export interface Upload {
+interface Upload {
   readonly range: BufferRange;
   readonly values: Float32Array;
 }

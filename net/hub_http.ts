@@ -6,7 +6,7 @@ import { blobRoutes, type BlobRoutesOptions } from "./blobs/blob_routes.ts";
 /** Anybody may request it. `origin` is the requesting address's (`originOf`). */
 export type HubPage = (request: Request, origin: string) => Response | Promise<Response>;
 
-export interface ApiOptions {
+interface ApiOptions {
   readonly blobs: BlobRoutesOptions;
   readonly pages: Readonly<Record<string, HubPage>>;
   /** By path: "/api/v1/admin". Each page reads the body and checks the sender. */

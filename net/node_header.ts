@@ -11,7 +11,7 @@ import { boundaryParameters } from "../core/model/spec.ts";
 import { modelParameters } from "../core/model/shape.ts";
 import { mostSlicesOf } from "../core/update/butterfly.ts";
 
-export interface HeaderBound {
+interface HeaderBound {
   readonly bytes: number;
   readonly values: number;
 }

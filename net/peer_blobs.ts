@@ -14,7 +14,7 @@ import { PassCheck, type PassIssuer } from "./auth/peer_pass.ts";
 import { RequestGate } from "./auth/request_auth.ts";
 import type { Timers } from "./timers.ts";
 
-export interface PeerBlobsOptions {
+interface PeerBlobsOptions {
   readonly self: NodeId;
   readonly store: MemoryBlobs; // used only by this server
   readonly verify: Verify;

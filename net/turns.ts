@@ -7,7 +7,7 @@
 
 import type { LongWork } from "../core/long_work.ts";
 
-export interface Work {
+interface Work {
   readonly total: number;
   readonly unit: number;
   readonly onProgress?: (done: number) => void;

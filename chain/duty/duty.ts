@@ -39,7 +39,7 @@ export interface BlockRange {
   readonly toBlock: number;
 }
 
-export interface CallsSeen {
+interface CallsSeen {
   readonly range: BlockRange;
   readonly landedBlocks: readonly number[] | null; // null: a block can no longer be read
 }

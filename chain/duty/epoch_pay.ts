@@ -6,7 +6,7 @@
 import type { Address } from "../call.ts";
 import type { Chain, EpochState, Neuron, SubnetParameters } from "../chain.ts";
 
-export interface PaidNeuron {
+interface PaidNeuron {
   readonly own: Neuron;
   readonly parameters: Pick<SubnetParameters, "ownerHotkey">;
   readonly epoch: EpochState;

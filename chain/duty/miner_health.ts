@@ -18,7 +18,7 @@ export interface MinerHealth {
   readonly stakeRao: bigint;
 }
 
-export interface MinerHealthInput {
+interface MinerHealthInput {
   readonly hotkey: Address;
   readonly metagraph: Metagraph;
   readonly parameters: SubnetParameters;

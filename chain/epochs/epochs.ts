@@ -16,7 +16,7 @@ import type { EpochState } from "../chain.ts";
 export type StatefulEpochState = Extract<EpochState, { formula: "stateful" }>;
 type LegacyEpochState = Extract<EpochState, { formula: "legacy" }>;
 
-export type Predicted<T> =
+type Predicted<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: "tempoIsZero" | "beyondHorizon" };
 

@@ -34,7 +34,7 @@ import { pendingCommitsOf } from "./reads/pending_commits.ts";
 import { neuronsOf, uidOf } from "./state/neurons.ts";
 import { accountOf, addressOf, keyOf } from "./state/records.ts";
 
-export interface LocalChainOptions {
+interface LocalChainOptions {
   readonly ledger: LocalLedger;
   readonly netuid: number;
   readonly deadlineMs?: number;

@@ -31,7 +31,7 @@ import { type BlockScope, State } from "./state/state.ts";
 import { quicknet } from "../timelock/beacon.ts";
 import { isPulse } from "../timelock/pulse.ts";
 
-export interface OpenLedgerOptions {
+interface OpenLedgerOptions {
   readonly path: string; // ":memory:" keeps nothing
   readonly genesis: Genesis | null; // null: the file's own
   readonly hearsQuicknet?: boolean; // through `learnPulse`; default false

@@ -15,7 +15,7 @@ const signatureBytes = 48;
 const { shortSignatures } = bls12_381;
 
 /** Signed by the pulse; timelocks are encrypted to it. */
-export function identityOf(round: bigint): Uint8Array {
+function identityOf(round: bigint): Uint8Array {
   const bytes = new Uint8Array(8);
   new DataView(bytes.buffer).setBigUint64(0, round);
   return sha256(bytes);

@@ -7,7 +7,7 @@ import { assert } from "../../core/assert.ts";
 import { type Parsed, parsed, refused } from "../../core/fault.ts";
 import { concatBytes, scaleBytes, ScaleReader, scaleU16s, scaleU64 } from "../scale.ts";
 
-export interface WeightsPayload {
+interface WeightsPayload {
   readonly hotkey: Uint8Array | null; // 32 bytes; null: the older form
   readonly uids: readonly number[];
   readonly values: readonly number[]; // u16

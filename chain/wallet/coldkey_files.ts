@@ -22,7 +22,7 @@ import { coldkeyPath, coldkeyPublicPath, type WalletPlace } from "./wallet_place
 
 export type ColdkeyState = "encrypted" | "plain" | "public only" | "absent";
 
-export interface ColdkeyView {
+interface ColdkeyView {
   readonly state: ColdkeyState;
   readonly address: string | null; // null if neither coldkeypub.txt nor a plain coldkey names one
 }
@@ -58,7 +58,7 @@ export async function openColdkey(place: WalletPlace, unlock: Unlock): Promise<C
   return key.pair;
 }
 
-export interface NewColdkey {
+interface NewColdkey {
   readonly key: KeyMaterial;
   readonly password: (() => Promise<string>) | null; // null: plain
   readonly deriveKey?: DeriveKey | undefined;

@@ -42,7 +42,7 @@ export function encryptionOf(file: Uint8Array): Encryption {
   return magics.find(([, magic]) => head.startsWith(magic))?.[0] ?? "none";
 }
 
-export interface Unlocking {
+interface Unlocking {
   readonly password: string; // not empty
   readonly deriveKey?: DeriveKey | undefined; // default: Bittensor's argon2i
 }

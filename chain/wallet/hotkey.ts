@@ -71,7 +71,7 @@ export function hotkeyOfHalfEd25519SecretKey(secretKey: Uint8Array): HotkeyPair 
   return hotkeyOfCanonicalSecretKey(toCanonical(secretKey));
 }
 
-export interface SignedMessage {
+interface SignedMessage {
   readonly address: string;
   readonly message: Uint8Array;
   readonly signature: Uint8Array;

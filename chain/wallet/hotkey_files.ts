@@ -12,7 +12,7 @@ import { keyfileText, keyOfKeyfile } from "./keyfile.ts";
 import { hotkeyPath, type HotkeyPlace, hotkeyPublicPath } from "./wallet_place.ts";
 import { assert, present } from "../../core/assert.ts";
 
-export interface CreatedHotkey {
+interface CreatedHotkey {
   readonly pair: HotkeyPair;
   readonly path: string;
   readonly mnemonic: string; // shown once

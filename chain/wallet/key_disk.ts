@@ -42,7 +42,7 @@ export async function readKeyFile(path: string): Promise<Uint8Array> {
   }
 }
 
-export interface KeyFile {
+interface KeyFile {
   readonly path: string;
   readonly bytes: Uint8Array;
   readonly overwrite: boolean;

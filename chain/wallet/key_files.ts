@@ -69,7 +69,7 @@ export async function readPublicKey(path: string): Promise<Uint8Array | null> {
   return publicKeyOfKeyfile(new TextDecoder().decode(await readKeyFile(path)), path);
 }
 
-export interface NewKeyFiles {
+interface NewKeyFiles {
   readonly path: string;
   readonly publicPath: string;
   readonly publicKey: Uint8Array;
@@ -85,7 +85,7 @@ export async function writeKeyFiles({ path, publicPath, publicKey, overwrite, se
 }
 
 /** The public file may exist if it names the same key. */
-export async function requireRoom(files: { path: string; publicPath: string; publicKey: Uint8Array }): Promise<void> {
+async function requireRoom(files: { path: string; publicPath: string; publicKey: Uint8Array }): Promise<void> {
   if (await keyFileExists(files.path)) throw existsError(files.path);
   await requirePublicRoom({ path: files.publicPath, publicKey: files.publicKey });
 }

@@ -41,7 +41,7 @@ export function parsePolkadotExport(text: string): PolkadotExport | null {
   }
 }
 
-export interface OpenExportOptions {
+interface OpenExportOptions {
   readonly password: string;
   readonly path: string;
 }

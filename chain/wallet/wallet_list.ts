@@ -13,16 +13,16 @@ import { WalletError } from "./wallet_error.ts";
 import { hotkeyPath, type HotkeyPlace, hotkeyPublicPath, hotkeysPath, isFileName } from "./wallet_place.ts";
 import { publicSuffix, walletPath, type WalletPlace } from "./wallet_place.ts";
 
-export interface ListedKey {
+interface ListedKey {
   readonly address: string | null;
   readonly problem: string | null; // why there is no address
 }
 
-export interface ListedHotkey extends ListedKey {
+interface ListedHotkey extends ListedKey {
   readonly name: string;
 }
 
-export interface ListedColdkey extends ListedKey {
+interface ListedColdkey extends ListedKey {
   readonly state: ColdkeyState | "unreadable";
 }
 

@@ -14,7 +14,7 @@ export type Conformed =
 
 export type ConformRefusal = "badNumber" | "duplicateUid" | "allZero" | "tooFew" | "limitTooLow";
 
-export interface ConformLimits {
+interface ConformLimits {
   readonly ownUid: number;
   readonly minAllowedWeights: number;
   readonly maxWeightsLimit: number; // u16; 65535: no limit

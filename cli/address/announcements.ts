@@ -45,7 +45,7 @@ export interface Announcements {
   readonly unusable: readonly UnusableAnnouncement[];
 }
 
-export interface UnusableAnnouncement extends Voucher {
+interface UnusableAnnouncement extends Voucher {
   readonly why: string;
 }
 

@@ -17,7 +17,7 @@ export interface Invite {
   readonly hub: NodeId;
 }
 
-export const inviteCharsMax = 400;
+const inviteCharsMax = 400;
 
 const protocols = { iota: "ws", iotas: "wss" } as const;
 const usualPorts: Readonly<Record<string, number>> = { ws: 80, wss: 443 };

@@ -6,7 +6,7 @@ import { pinWords } from "./hub_pin.ts";
 import { shellWord } from "../program/shell_words.ts";
 import { type Invite, inviteText, quotedInvite } from "./invite.ts";
 
-export interface JoinOptions {
+interface JoinOptions {
   readonly role?: "miner" | "validate";
   readonly authorityFile?: string | null; // the certificate that nodes must trust
   readonly chain?: NamedChain | null;

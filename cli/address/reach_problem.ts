@@ -2,7 +2,7 @@
 
 import { ProxyError } from "../../net/proxy/tunnel.ts";
 
-export interface ReachProblem {
+interface ReachProblem {
   readonly text: string;
   readonly fix: string;
   readonly isUntrusted: boolean; // it answers with a certificate that is not trusted here

@@ -11,7 +11,7 @@ import type { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { type SealedCommit, sealedCommits, sealOf } from "../../chain/local/reads/pending_commits.ts";
 import { quicknet, timeOfRoundMs } from "../../chain/timelock/beacon.ts";
 
-export interface DrandRelayOptions {
+interface DrandRelayOptions {
   readonly ledger: LocalLedger; // opened with `hearsQuicknet`, unless the server is null
   readonly server: string | null; // null: none is asked
   readonly fetchText: (url: string) => Promise<string>;

@@ -17,7 +17,7 @@ export async function hotkeyAddressOf(context: CommandContext): Promise<Address>
 }
 
 /** A word with an address's length and letters is a mistyped address, not a name. */
-export function refuseMistyped(given: string): void {
+function refuseMistyped(given: string): void {
   if (!/^5[1-9A-HJ-NP-Za-km-z]{46,48}$/.test(given)) return;
   throw new UsageError(
     `The address '${given}' of --hotkey does not match its checksum: a letter is wrong or missing`,

@@ -30,7 +30,7 @@ export interface StatusFacts {
   readonly commandTo: CommandTo;
 }
 
-export interface EndpointFacts {
+interface EndpointFacts {
   readonly url: string;
   readonly connectMs: number;
   readonly readMs: number;

@@ -10,6 +10,7 @@ import { LocalLedger } from "../../chain/local/local_ledger.ts";
 import { isAnyAddress, type NetworkAddress, publicUrl } from "../address/public_address.ts";
 import { ChainStoreError } from "../../chain/local/state/chain_store.ts";
 import type { CommandContext, OptionValues } from "../terminal/command.ts";
+import { untilAborted } from "../program/aborted.ts";
 import { attempting, UsageError, UserError } from "../program/errors.ts";
 import type { Output } from "../terminal/output/output.ts";
 import { shellWords } from "../program/shell_words.ts";
@@ -40,7 +41,7 @@ export async function runLocalChain(context: CommandContext): Promise<number> {
         warn: (text) => output.log.warn(text),
         note: (text) => output.log.info(text),
       });
-      await Promise.race([live.failed, aborted(interruption)]); // on a full disk the chain ends at its last whole block
+      await Promise.race([live.failed, untilAborted(interruption)]); // on a full disk the chain ends at its last whole block
       unlisten();
       relay.close();
       const { number, hash } = ledger.head();
@@ -64,11 +65,6 @@ export async function runLocalChain(context: CommandContext): Promise<number> {
 export function dialledUrl(served: string, by: { host: string; interfaces: readonly NetworkAddress[] }): string {
   if (!isAnyAddress(by.host)) return served;
   return publicUrl({ ...by, port: Number(new URL(served).port), isTls: false, publicAddress: null });
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 async function readMetadata(path: string | undefined): Promise<Uint8Array | undefined> {

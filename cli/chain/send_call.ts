@@ -10,7 +10,7 @@ import { type CommandTo, withWholeCommands } from "./text/chain_words.ts";
 /** Final blocks usually lag by two or three. After this many, the call can land in no other block. */
 const finalityWaitBlocks = callLifeBlocks + 4;
 
-export interface Sending {
+interface Sending {
   readonly action: string; // for the message: "register the hotkey"
   readonly call: ChainCall;
   readonly signer: ChainSigner;

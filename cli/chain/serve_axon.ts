@@ -4,7 +4,8 @@
  */
 
 import type { Address, AxonAddress } from "../../chain/call.ts";
-import { axonProblem, parseIp } from "../../chain/subtensor/reads/axon_address.ts";
+import { ipOfText } from "../../chain/ip_address.ts";
+import { axonProblem } from "../../chain/subtensor/reads/axon_address.ts";
 import type { CommandContext } from "../terminal/command.ts";
 import { TooSoonError, UsageError } from "../program/errors.ts";
 import { plural } from "../terminal/text/format.ts";
@@ -56,7 +57,7 @@ export async function serveAxon(context: CommandContext): Promise<number> {
 /** The chain would not say why it takes no such address. */
 function requireAxon(axon: AxonAddress): void {
   if (axonProblem(axon) !== "InvalidIpAddress") return;
-  const rule = parseIp(axon.ip) === null
+  const rule = ipOfText(axon.ip) === null
     ? "must be an IPv4 or IPv6 address"
     : "must not be a loopback, zero or broadcast address";
   throw new UsageError(`Cannot ${action}: --ip ${rule}, but is '${axon.ip}'`, {

@@ -10,7 +10,7 @@ import { runtimeOf } from "../../chain/local/surface/runtime.ts";
 import { runtimeSurface } from "../../chain/local/surface/surface.ts";
 import { attempting } from "../program/errors.ts";
 
-export interface ServeLedgerOptions {
+interface ServeLedgerOptions {
   readonly ledger: LocalLedger;
   readonly host: string;
   readonly port: number; // 0: any

@@ -27,7 +27,7 @@ import { hindranceOf, type PlannedWeights } from "./weights_preflight.ts";
 const action = "set weights";
 const waitsMax = 3; // a permit, the rate limit, and a late epoch
 
-export interface WeightsOrder {
+interface WeightsOrder {
   readonly weights: readonly GivenWeight[];
   readonly isFromFile: boolean; // then hotkeys may be missing from the subnet
 }

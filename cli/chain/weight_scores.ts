@@ -58,7 +58,7 @@ function weightOf(target: string, text: string): GivenWeight | null {
   return decodeAddress(target) === null ? null : { target, score };
 }
 
-export interface PlacedWeights {
+interface PlacedWeights {
   readonly scores: readonly { readonly uid: number; readonly score: number }[];
   readonly missing: readonly (number | Address)[];
 }

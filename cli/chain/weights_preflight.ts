@@ -8,7 +8,7 @@ import { nextEpochBlock } from "../../chain/epochs/epochs.ts";
 import type { WeightsRow } from "../../chain/weights/stored_row.ts";
 import { inBlocks } from "./text/chain_words.ts";
 
-export interface Hindrance {
+interface Hindrance {
   readonly refusal: Refusal;
   readonly untilBlock: number | null; // null: time does not help
 }

@@ -1,6 +1,6 @@
 /** The work is in cli/terminal/completions. */
 
-import { closest } from "../terminal/options/args.ts";
+import { closest, meantText } from "../terminal/options/args.ts";
 import type { Command } from "../terminal/command.ts";
 import { UsageError } from "../program/errors.ts";
 import { printable } from "../terminal/text/format.ts";
@@ -38,12 +38,10 @@ export const command: Command = {
 
 function unknownShell(name: string | undefined): UsageError {
   const known = shells.join(", ");
-  const guess = name === undefined ? undefined : closest(name, shells);
-  const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
   return new UsageError(
     name === undefined
       ? `Name the shell: ${known}`
-      : `The shell must be one of ${known}, but is '${printable(name)}'${meant}`,
+      : `The shell must be one of ${known}, but is '${printable(name)}'${meantText(closest(name, shells))}`,
     { next: "For example: iota completions bash" },
   );
 }

@@ -68,13 +68,13 @@ export function targetOf(context: CommandContext, { opensFile = false }: { opens
   return isColdkey ? place : { ...place, hotkey: options.text("hotkey") ?? "default" };
 }
 
-export interface Storing {
+interface Storing {
   readonly place: KeyPlace;
   readonly key: KeyMaterial;
   readonly password?: string | null;
 }
 
-export interface StoredKey {
+interface StoredKey {
   readonly wallet: string;
   readonly hotkey?: string;
   readonly key: "hotkey" | "coldkey";

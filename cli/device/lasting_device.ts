@@ -75,7 +75,7 @@ export class LostDeviceError extends UnusableDeviceError {
   override name = "LostDeviceError";
 }
 
-export interface DeviceLoss {
+interface DeviceLoss {
   readonly reason: string;
   readonly losses: number;
 }

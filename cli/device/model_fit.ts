@@ -19,7 +19,7 @@ export interface Memory {
   readonly memoryBytes: number; // Infinity: what the device can allocate
 }
 
-export const anyMemory: Memory = { memoryBytes: Infinity };
+const anyMemory: Memory = { memoryBytes: Infinity };
 
 interface OnDevice {
   readonly adapter: FitAdapter;
@@ -41,7 +41,7 @@ export async function planModel(
   return stages;
 }
 
-export interface ModelFit {
+interface ModelFit {
   readonly stageBytes: number;
   readonly modelBytes: number;
   readonly problem: string | null; // "its logits take …"; null: every stage fits

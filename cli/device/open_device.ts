@@ -11,7 +11,7 @@ export function threadsOf(nodes: number, cores: number = navigator.hardwareConcu
   return Math.max(1, Math.min(mostThreads, Math.floor(cores / nodes)));
 }
 
-export interface DeviceOptions {
+interface DeviceOptions {
   readonly isShared?: boolean;
   readonly threads?: number | undefined; // @default one for each core
   readonly memoryBytes?: number | null; // what each stage may take; null: all there is

@@ -7,7 +7,7 @@ import type { StageCompute } from "../../gpu/compute.ts";
 
 export type Restore = (stage: StageCompute) => Promise<void>;
 
-export interface Change {
+interface Change {
   readonly repeat: (stage: StageCompute) => Promise<unknown>;
   readonly bytes: number; // of its arguments; 0: they are the owner's
 }

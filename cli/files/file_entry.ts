@@ -26,7 +26,7 @@ export async function writeEntry(
   return { name: path.name, sha256: await sha256InTurns(options.chunks), bytes };
 }
 
-export async function entryProblem(folder: string, entry: FileEntry): Promise<string | null> {
+async function entryProblem(folder: string, entry: FileEntry): Promise<string | null> {
   const path = `${folder}/${entry.name}`;
   if (!(await isFile(path))) return `${entry.name} is missing`;
   const found = await digestFile(path);

@@ -8,7 +8,7 @@
 
 import { systemCode, UserError } from "../program/errors.ts";
 
-export interface LockHolder {
+interface LockHolder {
   readonly command: string;
   readonly pid: number;
   readonly port: number | null;

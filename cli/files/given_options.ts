@@ -10,7 +10,7 @@ import type { ConfigFile } from "../terminal/options/config_file.ts";
 import { type Environment, expandHome } from "../program/paths.ts";
 import { attempting, UsageError, UserError } from "../program/errors.ts";
 
-export interface GivenOptions extends ParsedArguments {
+interface GivenOptions extends ParsedArguments {
   readonly typed: OptionValues;
   readonly runFile: ConfigFile | null; // the --config file, if it is a run's
 }

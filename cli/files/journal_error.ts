@@ -30,7 +30,7 @@ const texts: readonly (readonly [RegExp, JournalProblem])[] = [
   [/malformed|not a database|corrupt/i, "damaged"],
 ];
 
-export interface JournalFacts {
+interface JournalFacts {
   readonly path: string;
   readonly maxBytes: number | null;
   readonly isAtLimit?: boolean;

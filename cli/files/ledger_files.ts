@@ -34,7 +34,7 @@ export const ledgerFileNames: readonly string[] = [
   ...Array.from({ length: keptLedgerFiles }, (_, i) => `${name}.${i + 1}`),
 ];
 
-export interface LedgerFile extends WholeLines {
+interface LedgerFile extends WholeLines {
   readonly path: string;
 }
 

@@ -7,7 +7,7 @@
 
 import { plural } from "../terminal/text/format.ts";
 
-export interface LogFile {
+interface LogFile {
   readonly size: number;
   readonly identity: string | null;
   write(bytes: Uint8Array): number;
@@ -22,7 +22,7 @@ export interface LogDisk {
   remove(path: string): void;
 }
 
-export interface RotatingLogOptions {
+interface RotatingLogOptions {
   readonly path: string;
   readonly bytes: number;
   readonly keep: number; // full files

@@ -91,7 +91,7 @@ function parseKey(given: NamedPath, text: string): KeyObject {
   }
 }
 
-export interface ServedCertificate {
+interface ServedCertificate {
   readonly signsItself: boolean; // nodes then need it in --tls-ca
   names(url: string): boolean;
 }

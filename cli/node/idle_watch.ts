@@ -5,7 +5,7 @@
 
 import type { Cancel, Timers } from "../../net/timers.ts";
 
-export interface IdleWatchOptions {
+interface IdleWatchOptions {
   readonly timers: Timers;
   readonly onIdle: (idleMs: number) => void;
   readonly onBusy: (idleMs: number) => void;

@@ -17,7 +17,7 @@ export function sessionLostText({ code, detail }: Fault): string {
   return code === "staleResult" ? detail : `This session with the orchestrator had to end: ${detail}`;
 }
 
-export interface GivenUp {
+interface GivenUp {
   readonly url: string;
   readonly giveUpAfterMs: number;
   readonly waitedMs: number;
@@ -43,7 +43,7 @@ export function tooLargeError(detail: string): UserError {
   });
 }
 
-export interface Refusal {
+interface Refusal {
   readonly url: string;
   readonly role: Role;
   readonly fault: Fault;

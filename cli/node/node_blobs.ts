@@ -18,14 +18,14 @@ import { outbound } from "../program/outbound.ts";
 /** The orchestrator has the same bytes. */
 const peerAttempts = 2;
 
-export interface NodeBlobsOptions {
+interface NodeBlobsOptions {
   readonly trust: HubTrust;
   readonly place: { readonly http: string }; // may change
   readonly by: Pick<Parameters<typeof createAuthorize>[0], "signer" | "timers" | "random">;
   readonly onProblem: (text: string) => void;
 }
 
-export interface NodeBlobs {
+interface NodeBlobs {
   readonly access: BlobAccess;
   /** A change of address leaves dead connections. */
   begin(ticket: HeldTicket): void;

@@ -67,7 +67,7 @@ export interface NodeLink {
 
 export const newRunReason = "its orchestrator has begun another run";
 
-export interface NodeRoleOptions<State, Event, Effect, Result> {
+interface NodeRoleOptions<State, Event, Effect, Result> {
   readonly role: Role;
   readonly link: NodeLink;
   readonly machine: Machine<State, Event | NodeMachineEvent<Result>, Effect>;

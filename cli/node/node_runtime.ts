@@ -63,7 +63,7 @@ export interface NodeEdges<Effect, Result, Held, Sent> {
   readonly onFailure: (error: unknown) => void;
 }
 
-export interface NodeRuntimeOptions<State, Event, Effect, Result, Held, Sent> {
+interface NodeRuntimeOptions<State, Event, Effect, Result, Held, Sent> {
   readonly machine: Machine<State, Event | NodeMachineEvent<Result>, Effect>;
   readonly state: State;
   readonly edges: NodeEdges<Effect, Result, Held, Sent>;

@@ -16,7 +16,7 @@ export interface PauseGate {
 
 export const alwaysOpen: PauseGate = { verdict: running, onChange: () => {} };
 
-export interface PausingOptions {
+interface PausingOptions {
   readonly gate: PauseGate;
   readonly start: () => Promise<RunningNode>;
   readonly onPaused: (pause: { cause: string; reason: string }) => void;

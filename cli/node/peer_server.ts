@@ -22,7 +22,7 @@ export interface PeerServer {
   close(): Promise<void>;
 }
 
-export interface PeerServerOptions {
+interface PeerServerOptions {
   readonly listen: string;
   readonly publicUrl: string | undefined;
   readonly self: NodeId; // the stage's owner, to whom requests must be addressed

@@ -44,7 +44,7 @@ export async function openSigner(context: CommandContext): Promise<HotkeyPair> {
   return signer;
 }
 
-export interface OpenNodeOptions {
+interface OpenNodeOptions {
   readonly signer: HotkeyPair;
   readonly role: Role;
   readonly meter: LinkMeter;

@@ -6,7 +6,7 @@ import { newVersion } from "../files/long_run.ts";
 import type { RunningRole } from "./miner_role.ts";
 import type { OpenNode } from "./run_node.ts";
 
-export interface RoleOptions {
+interface RoleOptions {
   readonly node: OpenNode;
   readonly start: () => Promise<RunningRole>;
   readonly failed?: Promise<never>;

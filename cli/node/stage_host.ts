@@ -61,7 +61,7 @@ interface OpenStage {
   residual: Residual;
 }
 
-export interface StageHostOptions {
+interface StageHostOptions {
   readonly device: ComputeHost;
   readonly blobs: BlobAccess;
   readonly segments: ByteSegments;

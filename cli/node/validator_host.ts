@@ -19,14 +19,14 @@ import { type HeldStage, HeldStages } from "./stages/held_stages.ts";
 import { WorkRefused } from "./stages/work_fault.ts";
 import { readInput, readTokens, readWire, u32Of } from "../roles/stage_input.ts";
 
-export interface ValidatorHostOptions {
+interface ValidatorHostOptions {
   readonly device: ComputeHost;
   readonly blobs: BlobAccess;
   readonly segments: ByteSegments;
   readonly memoryBytes?: number | undefined;
 }
 
-export interface ValidatorJob {
+interface ValidatorJob {
   readonly config: RunConfig;
   readonly layersOfStages: readonly number[];
   readonly work: ValidatorWork;

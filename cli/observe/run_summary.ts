@@ -8,7 +8,7 @@ import { isDiskFull } from "../files/journal_error.ts";
 import type { ByteKind } from "../../core/view/curves.ts";
 import { bf16BytesPerToken, type Traffic } from "./traffic.ts";
 
-export interface RunSummaryInput {
+interface RunSummaryInput {
   readonly state: OrchestratorState;
   readonly traffic: Traffic;
   readonly view: RunView;
@@ -39,7 +39,7 @@ const counted = [
 ];
 
 /** Null: not measured. */
-export interface RunSummary {
+interface RunSummary {
   readonly finished: boolean;
   readonly firstLossMs: number | null; // from program start to the first closed step
   readonly wallMs: number;

@@ -11,7 +11,7 @@ import type { NodeId } from "../../core/ids.ts";
 import type { HubMessage, NodeMessage } from "../../core/protocol/message.ts";
 import type { BlobMove, Way } from "../../net/blobs/blob_routes.ts";
 
-export type TrafficSums = Readonly<Record<Way, Readonly<Record<ByteKind, number>>>>;
+type TrafficSums = Readonly<Record<Way, Readonly<Record<ByteKind, number>>>>;
 
 interface Flow {
   bytes: number;

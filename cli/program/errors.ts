@@ -60,7 +60,7 @@ export async function untilStopped(work: () => Promise<void>, tell: () => void):
   }
 }
 
-export interface Attempt {
+interface Attempt {
   readonly action: string;
   readonly value: string;
   /** The action creates the file, so what does not exist is its folder. */

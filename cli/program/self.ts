@@ -17,7 +17,7 @@ export function checkoutFolder(): string | null {
   return isCheckout ? pathTo("../../") : null;
 }
 
-export interface SelfCommand {
+interface SelfCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>; // besides those that it inherits

@@ -30,7 +30,7 @@ export type FromConfined =
   | { readonly type: "readSensors" }
   | { readonly type: "exit"; readonly code: number };
 
-export interface Confinement {
+interface Confinement {
   readonly held: HeldRights;
   readonly words: readonly string[];
   readonly variables: Readonly<Record<string, string>>;

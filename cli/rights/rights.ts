@@ -11,7 +11,7 @@ import { proxyNames } from "../program/proxy_variables.ts";
  */
 export type Place = "data" | "hotkeys" | "program" | "corpus" | "tuning" | "runs" | "log" | `--${string}`;
 
-export type SystemFact = "cpus" | "loadavg" | "hostname" | "networkInterfaces" | "systemMemoryInfo";
+type SystemFact = "cpus" | "loadavg" | "hostname" | "networkInterfaces" | "systemMemoryInfo";
 
 export interface Rights {
   readonly read?: readonly Place[] | "any";

@@ -7,7 +7,7 @@ import type { Segment } from "../../net/messages/frame.ts";
 import type { Batch, BatchSource } from "../model/data/dataset.ts";
 import type { ByteSegments } from "./segments.ts";
 
-export interface AttachmentsOptions {
+interface AttachmentsOptions {
   readonly config: RunConfig;
   readonly batches: BatchSource;
   readonly segments: ByteSegments;

@@ -4,7 +4,7 @@ import type { BlobHash, BlobRef } from "../../core/ids.ts";
 import type { Peer } from "../../core/protocol/message.ts";
 import type { BlobQuota } from "../../net/blobs/blob_quota.ts";
 import { fetchBlob } from "../../net/blobs/blob_fetch.ts";
-import { BlobError, type BlobStore, type LocalBlobStore } from "../../net/blobs/blobs.ts";
+import { type BlobStore, collect, type LocalBlobStore } from "../../net/blobs/blobs.ts";
 import type { FetchSource, SourceProblem } from "../../net/blobs/fetch_sources.ts";
 import type { Timers } from "../../net/timers.ts";
 
@@ -14,7 +14,7 @@ export interface BlobAccess {
   get(ref: BlobRef, from?: BlobOrigin): Promise<Uint8Array>;
 }
 
-export interface BlobOrigin {
+interface BlobOrigin {
   readonly peers?: readonly Peer[];
   readonly onBytes?: (bytes: number) => void;
 }
@@ -39,8 +39,8 @@ const leavesUnderWay = 8;
 /** Without `access` or peers, every blob comes from the store. */
 export function blobAccess(store: BlobStore, access: PeerAccess | null = null): BlobAccess {
   const put = (bytes: Uint8Array) => store.put(bytes);
-  const fromStore = (ref: BlobRef, { onBytes }: BlobOrigin) =>
-    onBytes === undefined ? store.get(ref.hash) : collectCounted(store, { ref, onBytes });
+  const fromStore = async ({ hash, bytes }: BlobRef, { onBytes }: BlobOrigin) =>
+    onBytes === undefined ? await store.get(hash) : await collect(await store.open(hash), bytes, onBytes);
   if (access === null) return { put, get: (ref, from = {}) => fromStore(ref, from) };
   const opened = new Map<string, BlobStore>();
   const peerStore = (key: string, peer: Peer): BlobStore => {
@@ -68,25 +68,6 @@ export function blobAccess(store: BlobStore, access: PeerAccess | null = null): 
   };
   return { put, get };
 }
-
-/** With no more memory than the blob should take. */
-async function collectCounted(
-  store: BlobStore,
-  { ref, onBytes }: { ref: BlobRef; onBytes: (bytes: number) => void },
-): Promise<Uint8Array> {
-  const whole = new Uint8Array(ref.bytes);
-  let at = 0;
-  for await (const chunk of await store.open(ref.hash)) {
-    if (at + chunk.length > whole.length) throw wrongSize(ref);
-    whole.set(chunk, at);
-    at += chunk.length;
-    onBytes(at);
-  }
-  if (at < whole.length) throw wrongSize(ref);
-  return whole;
-}
-
-const wrongSize = ({ hash, bytes }: BlobRef) => new BlobError("wrongHash", `Blob ${hash} does not have ${bytes} bytes`);
 
 /** Without path or credentials; null if it must not be asked. */
 export function peerUrl(text: string): string | null {

@@ -9,7 +9,7 @@ import { assert } from "../../core/assert.ts";
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
 import { hashOf } from "../../net/blob_hash.ts";
 
-export type NameContent<Held> = (content: Held, hash?: BlobHash) => BlobRef;
+type NameContent<Held> = (content: Held, hash?: BlobHash) => BlobRef;
 
 interface Entry<Held> {
   readonly content: Held;

@@ -13,7 +13,7 @@ import { outbound } from "../program/outbound.ts";
 import type { HubBlobs } from "./blob_access.ts";
 import { remoteStore } from "./stores.ts";
 
-export interface UploadProbeOptions {
+interface UploadProbeOptions {
   readonly url: string;
   readonly remote: BlobStore;
   readonly forget: (hash: BlobHash) => Promise<void>;

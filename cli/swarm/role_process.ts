@@ -4,7 +4,7 @@ import { TextLineStream } from "../program/text_lines.ts";
 import { proxiesOfChildren } from "../program/outbound.ts";
 import { selfCommand } from "../program/self.ts";
 
-export interface ChildOptions {
+interface ChildOptions {
   readonly name: string;
   readonly words: readonly string[]; // command and options, without --json
   readonly logFolder: string;

@@ -2,7 +2,7 @@
 
 import { systemTimers } from "../../net/timers.ts";
 import { type ChaosPlan, parsePlan } from "./chaos/plan.ts";
-import { logWords } from "../terminal/options/log_words.ts";
+import { logWords } from "../terminal/options/service_options.ts";
 import { givenWords } from "../terminal/options/run_options.ts";
 import type { CommandContext, OptionSpec, OptionValues } from "../terminal/command.ts";
 import { mustBeCorpus } from "../model/data/corpus.ts";

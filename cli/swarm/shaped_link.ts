@@ -6,7 +6,7 @@
 import type { Cancel, Random, Timers } from "../../net/timers.ts";
 import { Direction, type LinkShape, mostInFlight } from "./chaos/link_shape.ts";
 
-export interface ShapedLinkOptions {
+interface ShapedLinkOptions {
   readonly target: { readonly hostname: string; readonly port: number };
   readonly shape: LinkShape;
   readonly timers: Timers;

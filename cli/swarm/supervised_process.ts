@@ -28,7 +28,7 @@ export interface LastEnd {
   readonly error: UserError | null;
 }
 
-export interface SupervisedOptions {
+interface SupervisedOptions {
   readonly name: string;
   /** Lives are numbered from 1. */
   readonly words: (life: number) => Promise<readonly string[]>;

@@ -31,7 +31,7 @@ import { SwarmTally } from "./swarm_tally.ts";
 
 const askToStopMs = 300; // an orchestrator that was interrupted says so at once
 
-export interface SwarmOptions {
+interface SwarmOptions {
   readonly folder: string;
   readonly lockToken: string | null; // null: the folder's lock is not held
   readonly startedMs: number;

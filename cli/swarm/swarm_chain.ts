@@ -22,7 +22,7 @@ import { earlierNodes, type Enrolled, Payees, SwarmPay } from "./payees.ts";
 import type { Paint } from "../terminal/text/paint.ts";
 import { shortAddress } from "../terminal/text/format.ts";
 
-export interface SwarmChainOptions {
+interface SwarmChainOptions {
   readonly folder: string;
   readonly onEvent: (event: { readonly type: string } & Readonly<Record<string, unknown>>) => void;
   /** Only the first of each kind. */

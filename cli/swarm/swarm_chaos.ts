@@ -19,7 +19,7 @@ export interface ChaosReport {
   readonly text: string;
 }
 
-export interface SwarmChaosOptions {
+interface SwarmChaosOptions {
   readonly plan: ChaosPlan;
   readonly seed: number;
   readonly steps: number;

@@ -15,7 +15,7 @@ import { type Death, type LastEnd, type Line, SupervisedProcess } from "./superv
 
 export type NodeRole = "miner" | "validator";
 
-export interface SwarmNodesOptions {
+interface SwarmNodesOptions {
   readonly folder: string;
   readonly nodeWords: readonly string[];
   readonly links: LinkShape | null;

@@ -3,12 +3,12 @@
 import type { CommandContext } from "../terminal/command.ts";
 import { lockVariable } from "../program/lock_token.ts";
 import { loopbackWord } from "../terminal/options/hub_options.ts";
-import { logWords } from "../terminal/options/log_words.ts";
+import { logWords } from "../terminal/options/service_options.ts";
 import { runWords } from "../terminal/options/run_options.ts";
 import { startChild } from "./role_process.ts";
 import { type Death, type LastEnd, type Line, SupervisedProcess } from "./supervised_process.ts";
 
-export interface SwarmOrchestratorOptions {
+interface SwarmOrchestratorOptions {
   readonly context: CommandContext;
   readonly folder: string;
   readonly lockToken: string | null; // of the folder's lock, held by the swarm

@@ -17,7 +17,7 @@ interface OptionCommon {
   readonly defaultText?: string; // for a default that is not constant: "from --size"
 }
 
-export interface TextOption extends OptionCommon {
+interface TextOption extends OptionCommon {
   readonly kind: "string";
   readonly placeholder: string; // "NAME"; "FILE" and "DIR" are completed as paths
   readonly suggestions?: readonly string[];
@@ -30,11 +30,11 @@ export interface NumberOption extends OptionCommon {
   readonly max?: number;
 }
 
-export interface FlagOption extends OptionCommon {
+interface FlagOption extends OptionCommon {
   readonly kind: "boolean";
 }
 
-export interface ChoiceOption extends OptionCommon {
+interface ChoiceOption extends OptionCommon {
   readonly kind: "choice";
   readonly placeholder: string;
   readonly choices: readonly string[];
@@ -66,7 +66,7 @@ export interface CommandContext {
   readonly readSensors: (() => Promise<string | null>) | null;
 }
 
-export interface Positionals {
+interface Positionals {
   readonly max: number;
   readonly placeholder: string;
   readonly choices?: readonly string[]; // for the first word; the command itself rejects others
@@ -111,11 +111,11 @@ export interface HelpTopic {
 }
 
 /** By the word after `help`. The overview prints the summaries and loads no page. */
-export type TopicTable = Readonly<
+type TopicTable = Readonly<
   Record<string, { readonly summary: string; readonly load: () => Promise<HelpTopic> }>
 >;
 
-export interface Recipe {
+interface Recipe {
   readonly title: string;
   readonly lines: readonly string[];
 }

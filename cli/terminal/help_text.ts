@@ -35,7 +35,7 @@ export function topicText({ about, heading, rows }: HelpTopic, page: Page): stri
   return [...wrapped(about, page.width), "", page.paint.bold(heading), ...columns(rows, page)].join("\n");
 }
 
-export interface HelpSubject {
+interface HelpSubject {
   readonly command: Command;
   readonly actions: readonly Command[];
 }

@@ -8,7 +8,7 @@ import type { HeldRights, Place, Rights } from "../rights/rights.ts";
 const nothing: HeldRights = { read: [], write: [], net: [], run: [], env: [], sys: [], needsSensors: false };
 const loopback = ["127.0.0.1", "localhost", "[::1]"];
 
-export interface RightsQuestion {
+interface RightsQuestion {
   readonly rights: Rights | undefined;
   readonly options: OptionValues;
   readonly declares: (name: string) => boolean;

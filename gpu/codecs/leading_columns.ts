@@ -3,7 +3,7 @@
 import type { LayerContext } from "../layers/context.ts";
 import type { BufferRange, Dispatch } from "../stage_ops.ts";
 
-export interface LeadingColumns {
+interface LeadingColumns {
   /** wide[:, :w] += narrow */
   addTo(tensors: Columns): Dispatch;
   /** narrow += wide[:, :w] */
@@ -12,7 +12,7 @@ export interface LeadingColumns {
   pad(tensors: Columns): Dispatch;
 }
 
-export interface Columns {
+interface Columns {
   readonly wide: BufferRange; // (rows, d)
   readonly narrow: BufferRange; // (rows, w)
 }

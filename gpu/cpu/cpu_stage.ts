@@ -20,7 +20,7 @@ import { buildGradientNorm, cpuUpdates } from "./updates.ts";
 
 export const cpuAdapter: AdapterDescription = { device: "cpu", name: "processor (WebAssembly SIMD)", isSoftware: true };
 
-export interface Threading {
+interface Threading {
   readonly start?: StartHelpers; // @default workers of this thread
   readonly sharing?: Sharing;
 }

@@ -14,7 +14,7 @@ import type { CpuOps } from "./ops.ts";
 import { CpuOrthogonalOps } from "./orthogonal_ops.ts";
 import type { Team } from "./threads/team.ts";
 
-export interface CpuParts extends VectorParts {
+interface CpuParts extends VectorParts {
   readonly memory: CpuMemory;
   readonly team: Team;
   readonly ops: CpuOps;

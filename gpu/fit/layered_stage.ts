@@ -8,7 +8,7 @@ import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import type { OptimizerState } from "../../core/train/optimizer.ts";
 import type { AdapterDescription, StageCompute, StageInput, StageVector, Turnaround } from "../compute.ts";
 
-export interface LayeredStageOptions {
+interface LayeredStageOptions {
   readonly adapter: AdapterDescription;
   /** Closed before the next one is opened. */
   readonly open: (spec: StageSpec) => Promise<StageCompute>;

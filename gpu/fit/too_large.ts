@@ -2,7 +2,7 @@
 
 import type { StageOptions } from "../compute.ts";
 
-export interface TooLarge {
+interface TooLarge {
   readonly label: string;
   readonly action: string; // such as "allocate 'logits' as a buffer"
   readonly bytes: number;

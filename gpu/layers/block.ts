@@ -7,7 +7,7 @@ import { qkvWidth } from "../attention_sizes.ts";
 import { type BufferRange, partOf } from "../stage_ops.ts";
 import { buildLinear, buildNorm, type Hold, type LayerContext, type Norm, type Piece } from "./context.ts";
 
-export interface HalfOptions {
+interface HalfOptions {
   readonly layer: number;
   readonly hold: Hold;
   readonly input: BufferRange; // (rows, d)

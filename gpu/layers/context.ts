@@ -36,7 +36,7 @@ export interface LayerContext {
   readonly holdOf: (layer: number) => Hold;
 }
 
-export interface MatrixPart {
+interface MatrixPart {
   readonly firstRow: number;
   readonly rows: number;
   readonly weight: BufferRange;
@@ -132,7 +132,7 @@ export function buildNorm(context: LayerContext, options: { name: string; input:
 }
 
 /** `names`: adjacent tensors that form one matrix. */
-export interface ProductOptions {
+interface ProductOptions {
   readonly names: readonly [first: string, last?: string];
   readonly rows?: number; // default: a task's
   readonly inWidth: number;
@@ -142,7 +142,7 @@ export interface ProductOptions {
   readonly residual?: BufferRange | undefined;
 }
 
-export interface LinearOptions extends ProductOptions {
+interface LinearOptions extends ProductOptions {
   readonly outputGradient: BufferRange;
   readonly inputGradient: BufferRange;
   readonly accumulate?: boolean; // adds to the input's gradient

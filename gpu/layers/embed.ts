@@ -11,7 +11,7 @@ export interface Lookup extends Piece {
   readonly output: BufferRange; // (rows, the table's width)
 }
 
-export interface LookupOptions {
+interface LookupOptions {
   readonly table: string; // (V, width), tensor name
   readonly width: number;
   readonly label: string;

@@ -22,7 +22,7 @@ export interface Head {
 }
 
 /** Logits of one row per sequence: copy rows of `normed` into `picked` between the two lists. */
-export interface Sampling {
+interface Sampling {
   readonly norm: readonly Dispatch[];
   readonly normed: BufferRange; // (rows, d)
   readonly picked: BufferRange; // (B, d)

@@ -19,7 +19,7 @@ import { TooLargeError } from "../fit/too_large.ts";
 import type { Update, VectorParts } from "../stage_vectors.ts";
 import { numbersLength, type OrthogonalOps } from "./orthogonal_ops.ts";
 
-export interface MuonParts extends VectorParts {
+interface MuonParts extends VectorParts {
   readonly ops: StageOps;
   readonly orthogonal: OrthogonalOps;
   readonly buffers: DeviceBuffers;

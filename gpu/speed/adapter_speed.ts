@@ -14,7 +14,7 @@ export interface AdapterSpeed {
   readonly roundTripMs: number; // including the wait for its result
 }
 
-export interface AdapterPlace {
+interface AdapterPlace {
   readonly multiplyAdds: Repeated;
   readonly copy: Repeated;
   readonly upload: Repeated;

@@ -36,7 +36,7 @@ export interface Departure {
 }
 
 export const valueTolerance = 1e-3; // honest devices: 1e-6 on software drivers; audits allow 0.05
-export const codeTolerance = 0.02; // a value at an edge between two codes may fall on either side
+const codeTolerance = 0.02; // a value at an edge between two codes may fall on either side
 
 const blockRows = 64;
 

@@ -56,7 +56,7 @@ type Of = Omit<DispatchOptions, "kernel">;
 const settingsFor = (settings: AttentionSettings, { headWidth }: AttentionSizes): AttentionSettings =>
   settings.family === "tiled" && headWidth > widestTiled(settings) ? { family: "direct", lanes: 64 } : settings;
 
-export interface AttentionKernels {
+interface AttentionKernels {
   readonly kernels: Kernels;
   readonly settings: AttentionSettings;
 }

@@ -61,7 +61,7 @@ export interface OpenGpuOptions {
   readonly onFailure?: (failure: GpuFailure) => void;
 }
 
-export interface GpuDeviceOptions {
+interface GpuDeviceOptions {
   readonly adapter: AdapterDescription;
   readonly features: readonly string[]; // of the adapter
   readonly onFailure?: ((failure: GpuFailure) => void) | undefined;

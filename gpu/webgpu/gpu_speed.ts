@@ -14,7 +14,7 @@ import { type AdapterSpeed, measureAdapterSpeed } from "../speed/adapter_speed.t
 const softwareWidth = 512; // one product takes llvmpipe some 10 ms
 const hardwareWidth = 2048; // fills the largest GPUs; three matrices take 48 MiB
 
-export interface GpuWithSettings {
+interface GpuWithSettings {
   readonly gpu: GpuDevice;
   readonly settings: KernelSettings;
 }

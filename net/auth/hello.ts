@@ -143,7 +143,7 @@ export function answerChallenge(
   return parsed({ hello: { ...claim, proof: { ...offer, signature } }, by: key });
 }
 
-export interface HelloCheck {
+interface HelloCheck {
   readonly challenge: Challenge;
   readonly verify: Verify;
   readonly admit: Admit;

@@ -77,11 +77,11 @@ export type SessionTerms = Omit<Accept, "type" | "proof">;
 export type AgreedLimits = Accept["limits"];
 
 /** What a proof covers besides the claim. */
-export type NodeOffer =
+type NodeOffer =
   | { readonly type: "signature"; readonly share: string }
   | { readonly type: "ticket"; readonly ticket: string };
 
-export type HubOffer =
+type HubOffer =
   | { readonly type: "signature"; readonly share: string; readonly ticket: string }
   | { readonly type: "ticket" };
 

@@ -42,7 +42,7 @@ function passText({ reader, blobs, untilMs }: PassTerms, { run, hub }: PassIssue
   return bytesOf(JSON.stringify(["iota peer pass", PROTOCOL_VERSION, run, hub, reader, untilMs, ...blobs]));
 }
 
-export interface PassCheckOptions {
+interface PassCheckOptions {
   readonly verify: Verify;
   readonly limits: Pick<NetLimits, "passes" | "clockSkewMs">;
   readonly timers: Timers;

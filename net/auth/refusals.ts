@@ -7,7 +7,7 @@
 import type { FaultCode } from "../../core/fault.ts";
 import type { Cancel, Timers } from "../timers.ts";
 
-export interface RefusalsOptions {
+interface RefusalsOptions {
   readonly timers: Timers;
   readonly reportMs: number;
   readonly onReport: (text: string, counts: RefusalCounts) => void;

@@ -36,7 +36,7 @@ import type { Random, Timers } from "../timers.ts";
 /** `signature`: sign even if there is a ticket, because it was refused. */
 export type Authorize = (request: SignedRequest, by?: "signature") => Record<string, string>;
 
-export interface AuthorizeOptions {
+interface AuthorizeOptions {
   readonly signer: Signer;
   readonly receiver: NodeId;
   readonly ticket?: HeldTicket; // the receiver's, if it is the orchestrator
@@ -61,7 +61,7 @@ const macHeader = "iota-mac";
 const ticketProofText = (request: SignedRequest, claim: BtauthClaim): Uint8Array =>
   bytesOf(btauthText(request, { claim, scheme: "iota-ticket" }));
 
-export interface RequestGateOptions {
+interface RequestGateOptions {
   readonly self: NodeId;
   readonly verify: Verify;
   /** Null: the node may use the store now. */

@@ -23,7 +23,7 @@ export interface HeldTicket {
   readonly secret: LinkSecret;
 }
 
-export interface TicketBoxOptions {
+interface TicketBoxOptions {
   readonly key: Uint8Array; // stays the same across restarts, so that nodes need not sign again
   readonly run: string;
   readonly hub: NodeId;
@@ -32,7 +32,7 @@ export interface TicketBoxOptions {
   readonly random: Random;
 }
 
-export interface TicketContent {
+interface TicketContent {
   readonly role: Role;
   readonly secret: LinkSecret;
 }

@@ -12,7 +12,7 @@ import { type FetchSource, FetchSources, type SourceProblem } from "./fetch_sour
 import { LeafFetch } from "./leaf_fetch.ts";
 import type { Timers } from "../timers.ts";
 
-export interface BlobFetchOptions {
+interface BlobFetchOptions {
   readonly ref: BlobRef;
   readonly sources: readonly FetchSource[];
   readonly concurrency: number; // over all sources

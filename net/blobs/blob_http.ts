@@ -5,7 +5,7 @@
 
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
 import { decodeLeaves, nameOf } from "../blob_hash.ts";
-import { type BlobRequest, BlobRequests, type BlobRequestsOptions, Interrupted } from "./blob_requests.ts";
+import { type BlobRequest, BlobRequests, type BlobRequestsOptions, Interrupted, numberIn } from "./blob_requests.ts";
 import { BlobSend } from "./blob_send.ts";
 import { consumeFile, meterFile } from "./blob_file.ts";
 import {
@@ -54,7 +54,7 @@ export class HttpBlobs implements BlobStore {
       const response = await this.#requests.ask({ method: "HEAD", hash });
       if (response.status === 404) return null;
       await this.#requests.mustBe(response, [200]);
-      return { hash, bytes: sizeIn(response) };
+      return { hash, bytes: numberIn(response, "content-length") };
     });
   }
 
@@ -109,7 +109,7 @@ export class HttpBlobs implements BlobStore {
       if (response.status === 404) return null;
       await this.#requests.mustBe(response, [200]);
       const bytes = Number(response.headers.get("iota-blob-bytes") ?? Number.NaN);
-      const listBytes = sizeIn(response);
+      const listBytes = numberIn(response, "content-length");
       const isPlausible = Number.isSafeInteger(bytes) && bytes >= 0 && bytes <= this.#blobBytes &&
         listBytes <= 32 + this.#blobBytes / 2 ** 15;
       if (isPlausible) {
@@ -174,7 +174,7 @@ export class HttpBlobs implements BlobStore {
     return this.#requests.retry(async () => {
       const response = await this.#requests.ask({ method: "GET", hash });
       await this.#requests.mustBe(response, [200]);
-      const ref = { hash, bytes: sizeIn(response) };
+      const ref = { hash, bytes: numberIn(response, "content-length") };
       if (ref.bytes <= this.#blobBytes) return { ref, response };
       await response.body?.cancel();
       throw tooLarge({ limit: this.#blobBytes, value: ref.bytes });
@@ -185,7 +185,7 @@ export class HttpBlobs implements BlobStore {
     return this.#requests.retry(async () => {
       const response = await this.#requests.ask(rangeRequest(hash, range));
       await this.#requests.mustBe(response, [200, 206, 416]);
-      const ref = { hash, bytes: response.status === 200 ? sizeIn(response) : totalIn(response) };
+      const ref = { hash, bytes: numberIn(response, response.status === 200 ? "content-length" : "content-range") };
       const isWhole = range.start === 0 && range.end === ref.bytes;
       if (response.status === (isWhole ? 200 : 206) && range.end <= ref.bytes) return { ref, response };
       await response.body?.cancel();
@@ -263,24 +263,6 @@ async function readHead(source: ByteStream, bytes: number): Promise<{ head: Uint
   }
   reader.releaseLock();
   return { head: concatenate(chunks, count), rest: source };
-}
-
-function sizeIn(response: Response): number {
-  const size = response.headers.get("content-length");
-  if (size !== null && /^\d{1,15}$/.test(size)) return Number(size);
-  throw new BlobError(
-    "refused",
-    `Cannot use a blob: the answer of ${response.url} has no size; a proxy may have removed it`,
-  );
-}
-
-function totalIn(response: Response): number {
-  const match = /\/(\d{1,15})$/.exec(response.headers.get("content-range") ?? "");
-  if (match !== null) return Number(match[1]);
-  throw new BlobError(
-    "refused",
-    `Cannot use a blob: the answer of ${response.url} has no range; a proxy may have removed it`,
-  );
 }
 
 function tooMuch(ref: BlobRef, url: string): BlobError {

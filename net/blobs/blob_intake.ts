@@ -6,7 +6,7 @@ import type { BlobQuota } from "./blob_quota.ts";
 import { BlobError, type ByteStream, type UploadAnswer } from "./blobs.ts";
 import type { ArrivingUpload, UploadSlots } from "./upload_slots.ts";
 
-export interface BlobIntakeOptions {
+interface BlobIntakeOptions {
   readonly quota: BlobQuota;
   readonly slots: UploadSlots;
   readonly mayStore: (node: NodeId) => Fault | null;

@@ -15,7 +15,7 @@ export interface QuotaLimits {
   readonly capacityBytes: number; // the limit to which members' uploads may fill the store
 }
 
-export interface BlobQuotaOptions {
+interface BlobQuotaOptions {
   readonly limits: QuotaLimits;
   /** All bytes in the store, whoever stored them. */
   readonly storedBytes: () => number;
@@ -23,7 +23,7 @@ export interface BlobQuotaOptions {
   readonly timers: Timers;
 }
 
-export interface Reservation {
+interface Reservation {
   /** Beyond the announced size more is reserved, or refused. */
   arrived(bytes: number): void;
   stored(ref: BlobRef): void;

@@ -4,7 +4,7 @@
  */
 
 import type { BlobHash } from "../../core/ids.ts";
-import { BlobError, type BlobProblem } from "./blobs.ts";
+import { BlobError, type BlobProblem, cancelQuietly } from "./blobs.ts";
 import { type Authorize, ticketHeader } from "../auth/request_auth.ts";
 import { emptyBodyHash } from "../auth/signed_headers.ts";
 import type { Random, Timers } from "../timers.ts";
@@ -130,8 +130,7 @@ export class BlobRequests {
         yield value;
       }
     } finally {
-      reader.cancel().catch(() => {
-      });
+      cancelQuietly(reader);
     }
   }
 
@@ -184,6 +183,18 @@ export class BlobRequests {
       cancel();
     }
   }
+}
+
+/** In a range, of the whole blob. */
+export function numberIn(response: Response, header: "content-length" | "content-range" | "upload-offset"): number {
+  const match = (header === "content-range" ? /\/(\d{1,15})$/ : /^(\d{1,15})$/).exec(
+    response.headers.get(header) ?? "",
+  );
+  if (match !== null) return Number(match[1]);
+  throw new BlobError(
+    "refused",
+    `Cannot use a blob: the answer of ${response.url} has no '${header}'; a proxy may have removed it`,
+  );
 }
 
 function problemOf(status: number): BlobProblem {

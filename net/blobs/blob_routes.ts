@@ -31,7 +31,7 @@ import type { BlobIntake, IncomingBlob } from "./blob_intake.ts";
 import type { SignedRequest } from "../auth/btauth.ts";
 import { emptyBodyHash } from "../auth/signed_headers.ts";
 
-export interface ReadRequest {
+interface ReadRequest {
   readonly node: NodeId;
   readonly hash: BlobHash;
   readonly headers: Headers;
@@ -48,7 +48,7 @@ export interface BlobMove {
   readonly blobBytes: number | null; // null: unknown
 }
 
-export interface BlobReadRoutesOptions {
+interface BlobReadRoutesOptions {
   readonly store: BlobStore;
   readonly check: (request: SignedRequest, headers: Headers) => Parsed<NodeId>;
   readonly mayRead: (request: ReadRequest) => boolean;

@@ -4,8 +4,8 @@
  */
 
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
-import { type BlobRequests, Interrupted } from "./blob_requests.ts";
-import { BlobError, BlobMeter, type ByteStream, concatenate } from "./blobs.ts";
+import { type BlobRequests, Interrupted, numberIn } from "./blob_requests.ts";
+import { BlobError, BlobMeter, type ByteStream, cancelQuietly, concatenate } from "./blobs.ts";
 
 interface Part {
   readonly bytes: Uint8Array;
@@ -17,7 +17,7 @@ type ReadPart = (offset: number) => Promise<Part | null>;
 
 type Progress = { readonly type: "offset"; readonly offset: number } | { readonly type: "stored" };
 
-export interface BlobSendOptions {
+interface BlobSendOptions {
   readonly hash: BlobHash;
   readonly chunkBytes: number;
 }
@@ -76,7 +76,9 @@ export class BlobSend {
     const response = await this.#requests.ask({ method: "GET", hash: this.#hash, part: "upload" });
     await this.#requests.mustBe(response, [200, 204]);
     await response.body?.cancel();
-    return response.status === 200 ? { type: "stored" } : { type: "offset", offset: offsetIn(response) };
+    return response.status === 200
+      ? { type: "stored" }
+      : { type: "offset", offset: numberIn(response, "upload-offset") };
   }
 
   async #append(offset: number, { bytes, isLast }: Part): Promise<Progress> {
@@ -94,7 +96,7 @@ export class BlobSend {
     await this.#requests.mustBe(response, [200, 201, 204]);
     await response.body?.cancel();
     if (response.status !== 204) return { type: "stored" };
-    const reached = offsetIn(response);
+    const reached = numberIn(response, "upload-offset");
     if (reached > offset + bytes.length) {
       throw new BlobError("refused", `Cannot send a blob: ${this.#requests.url} counts bytes that were not sent`);
     }
@@ -134,8 +136,7 @@ class StreamWindow {
   }
 
   async cancel(): Promise<void> {
-    await this.#reader.cancel().catch(() => {
-    });
+    await cancelQuietly(this.#reader);
   }
 
   get #isAtEnd(): boolean {
@@ -166,15 +167,6 @@ class StreamWindow {
     this.#hasEnded = true;
     this.#meter.finish(this.#options.hash);
   }
-}
-
-function offsetIn(response: Response): number {
-  const offset = response.headers.get("upload-offset");
-  if (offset !== null && /^\d{1,15}$/.test(offset)) return Number(offset);
-  throw new BlobError(
-    "refused",
-    `Cannot send a blob: the answer of ${response.url} has no upload offset; a proxy may have removed it`,
-  );
 }
 
 function lost(hash: BlobHash, url: string): BlobError {

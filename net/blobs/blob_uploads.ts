@@ -12,6 +12,7 @@ import { leafHashOf } from "../blob_hash.ts";
 import {
   BlobError,
   type BlobStore,
+  cancelQuietly,
   type KeptUploads,
   tooLarge,
   type UploadAnswer,
@@ -261,9 +262,4 @@ async function nextChunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promi
   } catch {
     return "broken";
   }
-}
-
-async function cancelQuietly(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
-  await reader.cancel().catch(() => {
-  });
 }

@@ -35,7 +35,7 @@ export class BlobError extends Error {
 }
 
 /** What another machine, or a proxy before it, answered to the last attempt. */
-export interface RemoteAnswer {
+interface RemoteAnswer {
   readonly status: number | null; // null: nothing
   readonly clockMs: number; // its `Date` header minus this machine's clock; 0: it has none
 }
@@ -220,19 +220,30 @@ export function concatenate(chunks: readonly Uint8Array[], bytes: number): Uint8
   return whole;
 }
 
-/** Throws a `RangeError` unless the chunks are exactly `bytes` long. */
-export async function collect(chunks: AsyncIterable<Uint8Array>, bytes: number): Promise<Uint8Array> {
+/** Throws unless the chunks are exactly `bytes` long. */
+export async function collect(
+  chunks: AsyncIterable<Uint8Array>,
+  bytes: number,
+  onBytes: (bytes: number) => void = () => {},
+): Promise<Uint8Array> {
   const whole = new Uint8Array(bytes);
   let at = 0;
   for await (const chunk of chunks) {
     if (at + chunk.length > bytes) {
-      throw new RangeError(`Cannot collect a blob: it has more than its ${bytes} bytes`);
+      throw new BlobError("wrongHash", `Cannot collect a blob: it has more than its ${bytes} bytes`);
     }
     whole.set(chunk, at);
     at += chunk.length;
+    onBytes(at);
   }
   if (at !== bytes) {
-    throw new RangeError(`Cannot collect a blob: it has ${at} of its ${bytes} bytes`);
+    throw new BlobError("wrongHash", `Cannot collect a blob: it has ${at} of its ${bytes} bytes`);
   }
   return whole;
+}
+
+export async function cancelQuietly(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  await reader.cancel().catch(() => {
+    // A broken stream has nothing left to cancel.
+  });
 }

@@ -8,11 +8,11 @@
 
 import type { BlobHash, BlobRef } from "../../core/ids.ts";
 import { leafHashOf, leafRange } from "../blob_hash.ts";
-import { BlobError, type ByteRange } from "./blobs.ts";
+import { BlobError, type ByteRange, cancelQuietly } from "./blobs.ts";
 import type { FetchSource, FetchSources } from "./fetch_sources.ts";
 import type { Cancel, Timers } from "../timers.ts";
 
-export interface LeafFetchOptions {
+interface LeafFetchOptions {
   readonly ref: BlobRef;
   readonly leaves: readonly BlobHash[];
   readonly sources: FetchSources;
@@ -210,9 +210,4 @@ export class LeafFetch {
       if (ask.reader !== null) cancelQuietly(ask.reader);
     }
   }
-}
-
-function cancelQuietly(reader: ReadableStreamDefaultReader<Uint8Array>): void {
-  reader.cancel().catch(() => {
-  });
 }

@@ -3,7 +3,7 @@
  * would wait for the silence timeout.
  */
 
-export type SessionRequest = (url: string, init: RequestInit) => Promise<Response>;
+type SessionRequest = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface Connections {
   readonly fetch: SessionRequest;

@@ -10,7 +10,7 @@ import { BlobError, type ByteStream } from "./blobs.ts";
 import type { NetLimits } from "../limits.ts";
 import type { Timers } from "../timers.ts";
 
-export interface UploadSlotsOptions {
+interface UploadSlotsOptions {
   readonly limits: Pick<NetLimits, "uploads" | "uploadsOfNode" | "uploadSilenceMs">;
   readonly onExceeded: (node: NodeId, detail: string) => void;
   readonly timers: Timers;

@@ -17,7 +17,7 @@ import type { Read } from "../messages/schema_message.ts";
 import type { Received } from "./transport.ts";
 import type { Wire } from "./wire.ts";
 
-export interface ChannelOptions<In> {
+interface ChannelOptions<In> {
   readonly limits: NetLimits;
   /** If lower than for outgoing ones. */
   readonly received?: Pick<FrameLimits, "headerBytes" | "headerValues">;

@@ -8,12 +8,12 @@
 
 import { assert } from "../../core/assert.ts";
 
-export interface CrowdOptions {
+interface CrowdOptions {
   readonly most: number;
   readonly shortestMs: number;
 }
 
-export type Entry<T> =
+type Entry<T> =
   | { readonly type: "admitted"; readonly dropped: T | null }
   | { readonly type: "refused" };
 

@@ -8,7 +8,7 @@
 import { connect, type Socket } from "node:net";
 import type { Cancel, Timers } from "../timers.ts";
 
-export interface DeafWatchOptions {
+interface DeafWatchOptions {
   readonly at: () => { readonly host: string; readonly port: number };
   readonly everyMs: number;
   readonly timers: Timers;

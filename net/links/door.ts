@@ -13,7 +13,7 @@ import { Crowd, originOf } from "./crowd.ts";
 import type { NetLimits } from "../limits.ts";
 import type { Cancel, Timers } from "../timers.ts";
 
-export type DoorLimits = Pick<
+type DoorLimits = Pick<
   NetLimits,
   "strangers" | "crowdedMs" | "helloMs" | "helloBytes" | "strangerReads" | "requestsAtOnce"
 >;

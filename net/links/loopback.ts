@@ -7,7 +7,7 @@
 
 import type { Dial, Wire, WireHandler } from "./wire.ts";
 
-export type Schedule = (task: () => void) => void;
+type Schedule = (task: () => void) => void;
 
 /** Every dial reaches this orchestrator, whatever the url. */
 export function createLoopback(accept: (wire: Wire) => WireHandler, schedule: Schedule = queueMicrotask): Dial {

@@ -25,7 +25,7 @@ export interface Guest {
   challengedAtMs: number;
 }
 
-export interface ReceptionOptions extends Omit<HubOptions<unknown>, "read" | "onEvent"> {
+interface ReceptionOptions extends Omit<HubOptions<unknown>, "read" | "onEvent"> {
   readonly onReport: (text: string, counts: RefusalCounts) => void;
 }
 

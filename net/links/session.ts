@@ -12,12 +12,12 @@ import { encodeFrame, type Frame, type Segment, segmentBytes, setAcknowledged } 
 import type { FrameMemory } from "../messages/frame_memory.ts";
 import type { NetLimits } from "../limits.ts";
 
-export type SessionLimits = Pick<
+type SessionLimits = Pick<
   NetLimits,
   "frameBytes" | "headerBytes" | "segments" | "outboxBytes" | "windowBytes" | "ackEveryBytes" | "ackEveryMessages"
 >;
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly limits: SessionLimits;
   readonly memory: FrameMemory;
   readonly bufferedBytes: () => number;

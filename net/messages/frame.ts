@@ -29,7 +29,7 @@ import { decodeMsgpack, encodeMsgpack } from "./msgpack.ts";
 /** Named if the hash is known: hashing takes longer than sending. */
 export type Segment = Uint8Array | NamedSegment;
 
-export interface NamedSegment {
+interface NamedSegment {
   readonly bytes: Uint8Array;
   readonly hash: BlobHash;
 }
@@ -44,7 +44,7 @@ export interface Frame {
   readonly acknowledged: number;
 }
 
-export interface FrameContent {
+interface FrameContent {
   readonly header: unknown;
   readonly segments?: readonly Segment[];
   readonly sequence?: number;

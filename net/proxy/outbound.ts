@@ -25,7 +25,7 @@ import type { Connections } from "../blobs/session_fetch.ts";
 
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
 
-export interface OutboundOptions {
+interface OutboundOptions {
   readonly get: GetVariable; // the proxy's variables
   /** PEM, instead of the system's. */
   readonly authority?: string;

@@ -6,7 +6,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { heldSegments } from "../../core/orchestrator/closing.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import type { HubJournal, StateJournal } from "../../cli/orchestrator/hub/journal/hub_journal.ts";
+import type { StateJournal } from "../../cli/orchestrator/hub/journal/hub_journal.ts";
+import type { HubJournal } from "../support/hub_journal.ts";
 import { hashOf } from "../../net/blob_hash.ts";
 import { World } from "../lab/world/world.ts";
 import { config, openJournal, reopen, withJournal } from "../support/swarm/restarts.ts";

@@ -5,7 +5,7 @@
 
 import type { Address } from "../../call.ts";
 
-export type TokenEvent =
+type TokenEvent =
   | { readonly type: "accountCreated"; readonly account: Address; readonly amountRao: bigint }
   | { readonly type: "transferred"; readonly from: Address; readonly to: Address; readonly amountRao: bigint }
   | { readonly type: "withdrawn"; readonly account: Address; readonly amountRao: bigint }
@@ -38,7 +38,7 @@ export type SubnetEvent =
   | { readonly type: "timelockedCommitted"; readonly hash: string; readonly revealRound: bigint } & WeightsOf
   | { readonly type: "weightsRevealed" } & WeightsOf;
 
-export type OwnEvent =
+type OwnEvent =
   | { readonly type: "neuronPruned"; readonly netuid: number; readonly uid: number; readonly hotkey: Address }
   | { readonly type: "weightsDropped"; readonly why: string } & WeightsOf
   | {
@@ -52,13 +52,13 @@ export type OwnEvent =
     readonly remainderRao: bigint;
   };
 
-export interface ShieldEvent {
+interface ShieldEvent {
   readonly type: "encryptedSubmitted";
   readonly account: Address;
   readonly id: string; // hash of sender and ciphertext, hex
 }
 
-export interface CommitmentEvent {
+interface CommitmentEvent {
   readonly type: "commitmentSet";
   readonly netuid: number;
   readonly hotkey: Address;

@@ -30,7 +30,7 @@ export interface Hyperparameters {
   readonly emissionPerBlockRao: bigint;
 }
 
-export interface GenesisSubnet {
+interface GenesisSubnet {
   readonly netuid: number;
   readonly ownerColdkey: Address;
   readonly ownerHotkey: Address; // uid 0

@@ -9,11 +9,10 @@ import { type AccountKey, accountOf, addressOf, keyOf } from "../state/records.t
 import type { BlockScope, State, StateReader } from "../state/state.ts";
 import type { CallError } from "./call_error.ts";
 
-export const existentialDepositRao = 500n;
+const existentialDepositRao = 500n;
 const minStakeRao = 2_000_000n;
 
-export const freeRaoOf = (state: StateReader, account: AccountKey): bigint =>
-  state.read("account", account)?.freeRao ?? 0n;
+const freeRaoOf = (state: StateReader, account: AccountKey): bigint => state.read("account", account)?.freeRao ?? 0n;
 
 export const spendableRao = (state: StateReader, account: AccountKey): bigint => {
   const spendable = freeRaoOf(state, account) - existentialDepositRao;

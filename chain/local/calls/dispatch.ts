@@ -21,8 +21,9 @@ const paidCalls: readonly LedgerCall["type"][] = [
   ...["burnedRegister", "registerNetwork", "addStake", "removeStake", "transfer", "submitEncrypted"] as const,
 ];
 
-export const feeRaoOf = ({ genesis }: BlockScope, call: LedgerCall): bigint =>
-  paidCalls.includes(call.type) ? genesis.feeRao : 0n;
+export const isPaid = ({ type }: LedgerCall): boolean => paidCalls.includes(type);
+
+const feeRaoOf = ({ genesis }: BlockScope, call: LedgerCall): bigint => isPaid(call) ? genesis.feeRao : 0n;
 
 export const canPay = (scope: BlockScope, from: AccountKey, call: LedgerCall): boolean => {
   const fee = feeRaoOf(scope, call);

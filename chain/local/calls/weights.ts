@@ -11,7 +11,7 @@ import { uidOf } from "../state/neurons.ts";
 import { type AccountKey, keyOf, type SubnetRecord } from "../state/records.ts";
 import type { CallError } from "./call_error.ts";
 
-export interface WeightsRow {
+interface WeightsRow {
   readonly netuid: number;
   readonly mechanism: number;
   readonly uids: readonly number[];

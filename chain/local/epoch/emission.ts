@@ -25,12 +25,12 @@ export function emitBlock({ state }: BlockScope, netuid: number): void {
   state.change("chain", theChain, { issuanceRao: state.get("chain", theChain).issuanceRao + emission });
 }
 
-export interface MechanismShares {
+interface MechanismShares {
   readonly incentive: readonly Fixed[];
   readonly validatorShares: readonly Fixed[];
 }
 
-export interface Payout {
+interface Payout {
   readonly byUid: readonly bigint[]; // burned amounts included
   readonly minersRao: bigint;
   readonly validatorsRao: bigint;

@@ -54,7 +54,7 @@ export function stakesOf(chain: ReadableChain, coldkey: AccountId) {
   });
 }
 
-export interface StakePlace {
+interface StakePlace {
   readonly hotkey: AccountId;
   readonly coldkey: AccountId;
   readonly netuid: number;

@@ -4,6 +4,7 @@ import type { Address, ChainCall, CommitmentField, CommitmentKind } from "../../
 import { alphaPriceRao } from "../reads/subnet_answers.ts";
 import { encodeAddress } from "../../wallet/ss58.ts";
 import { textOfIp } from "../../ip_address.ts";
+import { commitBytesMax } from "../calls/commit_reveal.ts";
 import { bigRawBytesMax, fieldsMax } from "../surface/commitments_pallet.ts";
 import type { RuntimeCall } from "./extrinsic.ts";
 import { customInvalid, invalidTransaction, undecodable } from "./rpc_error.ts";
@@ -12,7 +13,6 @@ type Args = RuntimeCall["args"];
 
 const invalidIpAddress = 11;
 const slippageTooHigh = 8;
-const maxCommitBytes = 5000;
 
 /** Throws an `RpcError` like a pool, before it reads any state. */
 export function chainCallOf({ pallet, name, args }: RuntimeCall): ChainCall {
@@ -154,8 +154,8 @@ const revealed = (args: Args) => ({
 /** The runtime's type is bounded. */
 function sealed(args: Args) {
   const commit = args.commit as Uint8Array;
-  if (commit.length > maxCommitBytes) {
-    throw undecodable(`a commit must have at most ${maxCommitBytes} bytes: current value is ${commit.length}`);
+  if (commit.length > commitBytesMax) {
+    throw undecodable(`a commit must have at most ${commitBytesMax} bytes: current value is ${commit.length}`);
   }
   return {
     netuid: netuid(args),

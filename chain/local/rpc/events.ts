@@ -11,11 +11,11 @@ import type { Address } from "../../call.ts";
 import { decodeAddress } from "../../wallet/ss58.ts";
 import { storageIndex } from "../../weights/salted_commit.ts";
 
-export interface AppliedExtrinsic extends Pick<CallOutcome, "error" | "events"> {
+interface AppliedExtrinsic extends Pick<CallOutcome, "error" | "events"> {
   readonly isFree: boolean;
 }
 
-export interface BlockEvents {
+interface BlockEvents {
   readonly bytes: Uint8Array; // Vec<EventRecord>
   readonly count: number;
 }

@@ -2,7 +2,7 @@
 
 import { invalidRequest, parseError, RpcError } from "./rpc_error.ts";
 
-export type RequestId = string | number | null;
+type RequestId = string | number | null;
 
 export interface Request {
   readonly id: RequestId | undefined; // undefined: a notification
@@ -15,7 +15,7 @@ export interface BadRequest {
   readonly error: RpcError;
 }
 
-export interface Message {
+interface Message {
   readonly isBatch: boolean;
   readonly requests: readonly (Request | BadRequest)[];
 }

@@ -4,7 +4,8 @@
  */
 
 import { unreachable } from "../../../core/assert.ts";
-import type { Ledger, LedgerCall, LocalBlock, Submission } from "../block/ledger.ts";
+import type { Ledger, LocalBlock, Submission } from "../block/ledger.ts";
+import { isPaid } from "../calls/dispatch.ts";
 import { chainCallOf } from "./chain_calls.ts";
 import { extrinsicHash, openExtrinsic, type SigningScope } from "./extrinsic.ts";
 import { type Hex, hexOf } from "./hex.ts";
@@ -25,19 +26,9 @@ export interface PooledExtrinsic {
   readonly isFree: boolean;
 }
 
-export type Watcher = (status: unknown) => void;
+type Watcher = (status: unknown) => void;
 
-/** Hotkeys' accounts are empty. */
-const freeCalls: readonly LedgerCall["type"][] = [
-  "setWeights",
-  "commitWeights",
-  "revealWeights",
-  "commitTimelockedWeights",
-  "serveAxon",
-  "setCommitment",
-];
-
-export interface PoolOptions {
+interface PoolOptions {
   readonly ledger: Ledger;
   readonly scope: () => SigningScope;
   readonly poolExtrinsics: number;
@@ -75,7 +66,7 @@ export class Pool {
     const call = carrier?.call ?? chainCallOf(extrinsic.call);
     const submission = ledger.submit({ from, nonce, call });
     if (submission.status === "refused") throw refusal(submission);
-    this.#waiting.set(submission.submission, { bytes, hash, isFree: freeCalls.includes(call.type) });
+    this.#waiting.set(submission.submission, { bytes, hash, isFree: !isPaid(call) });
     if (carrier !== null && carrier.inner !== null) this.#acceptInner(carrier.inner);
     return hash;
   }

@@ -27,7 +27,7 @@ const tagBytes = 16;
 export const shieldKey: Uint8Array = concatBytes(new Uint8Array(vectorBytes), new Uint8Array(seedBytes).fill(0xff));
 const shieldKeyHash = twox128(shieldKey);
 
-export interface ShieldedParts {
+interface ShieldedParts {
   readonly keyHash: Uint8Array;
   readonly encapsulated: Uint8Array;
   readonly nonce: Uint8Array;

@@ -11,7 +11,7 @@ import type { LocalHeader } from "../block/ledger.ts";
 import { recordOfText, type TableName, textOfRecord } from "./records.ts";
 import { type RecordChange, State } from "./state.ts";
 
-export type ChainStoreCode =
+type ChainStoreCode =
   | "locked" // by another process
   | "foreign" // another genesis or version
   | "damaged"

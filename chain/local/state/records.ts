@@ -12,12 +12,12 @@ import { decodeAddress, encodeAddress } from "../../wallet/ss58.ts";
 /** 64 lower-case hex digits. */
 export type AccountKey = string;
 
-export interface AccountRecord {
+interface AccountRecord {
   readonly freeRao: bigint;
   readonly nonce: number;
 }
 
-export interface HotkeyRecord {
+interface HotkeyRecord {
   readonly coldkey: AccountKey;
 }
 
@@ -39,7 +39,7 @@ export interface ClockRecord {
   readonly burnRao: bigint;
 }
 
-export interface PotsRecord {
+interface PotsRecord {
   readonly ownerRao: bigint;
   readonly minersRao: bigint;
   readonly validatorsRao: bigint;
@@ -90,12 +90,12 @@ export interface CommitmentRecord {
   readonly fields: readonly { readonly kind: CommitmentKind; readonly hex: string }[];
 }
 
-export interface CommitmentSpace {
+interface CommitmentSpace {
   readonly epoch: number;
   readonly usedBytes: number;
 }
 
-export interface ChainRecord {
+interface ChainRecord {
   readonly timestampMs: number;
   readonly issuanceRao: bigint; // sum of accounts, stakes, pots, locks, remainder
   readonly remainderRao: bigint; // rounding and unpayable emissions

@@ -6,7 +6,7 @@
 import { call, identity, type Pallet, type StorageKey, stored, twox } from "./description.ts";
 import { type NamedTypes, type Variant, variant } from "./type_language.ts";
 
-export const rawBytesMax = 128;
+const rawBytesMax = 128;
 export const bigRawBytesMax = 512;
 export const fieldsMax = 3; // the decoder's limit
 export const spaceBytesMax = 3_100; // per hotkey and epoch

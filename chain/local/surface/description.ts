@@ -24,7 +24,7 @@ export interface Call {
   readonly args: readonly (readonly [name: string, type: string])[];
 }
 
-export interface Constant {
+interface Constant {
   readonly name: string;
   readonly type: string;
   readonly value: unknown;

@@ -9,7 +9,7 @@ import type { Scale } from "./scale.ts";
 import { ScaleError, ScaleReader, ScaleWriter } from "./scale_bytes.ts";
 import { twox128, twox64 } from "./xxhash.ts";
 
-export const prefixBytes = 32;
+const prefixBytes = 32;
 
 export interface StorageEntry {
   readonly name: string; // such as "SubtensorModule.Tempo"

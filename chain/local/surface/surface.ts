@@ -12,7 +12,7 @@ import { subtensorErrors } from "./subtensor_errors.ts";
 import { statefulEpochStorage, subtensorStorage } from "./subtensor_storage.ts";
 import { type Variant, variant } from "./type_language.ts";
 
-export interface SurfaceOptions {
+interface SurfaceOptions {
   readonly epochs: "legacy" | "stateful";
   readonly blockMs: number;
   readonly specVersion?: number; // default 393 or 425

@@ -5,7 +5,7 @@
 
 import { blake2, call, type Pallet, stored, twox } from "./description.ts";
 
-export interface SystemNumbers {
+interface SystemNumbers {
   readonly blockMs: number;
   readonly version: unknown; // a RuntimeVersion
 }

@@ -6,7 +6,7 @@
 
 import { assert, present } from "../../../core/assert.ts";
 
-export const primitives = [
+const primitives = [
   "bool",
   "str",
   "u8",

@@ -19,7 +19,7 @@ const wrap = (value: bigint): bigint => BigInt.asUintN(64, value);
 const rotate = (value: bigint, bits: bigint): bigint => wrap(value << bits | value >> (64n - bits));
 const round = (lane: bigint, input: bigint): bigint => wrap(rotate(wrap(lane + input * prime2), 31n) * prime1);
 
-export function xxhash64(bytes: Uint8Array, seed: bigint): bigint {
+function xxhash64(bytes: Uint8Array, seed: bigint): bigint {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
   let hash = wrap(seed + prime5);

@@ -11,7 +11,7 @@ export interface Endpoints {
 
 const archive = ["wss://archive.chain.opentensor.ai:443", "wss://archive.sub.latent.to:443"];
 
-export const endpointPresets: Readonly<Record<string, Endpoints>> = {
+const endpointPresets: Readonly<Record<string, Endpoints>> = {
   finney: {
     urls: [
       "wss://entrypoint-finney.opentensor.ai:443",

@@ -13,13 +13,13 @@ export interface RuntimeVersion {
   readonly transactionVersion: number;
 }
 
-export interface StorageItem {
+interface StorageItem {
   key(args: readonly unknown[]): string;
   /** Null: the default applies. */
   decode(hex: string | null): unknown;
 }
 
-export interface RuntimeApi {
+interface RuntimeApi {
   encode(args: readonly unknown[]): string;
   decode(hex: string): unknown;
 }
@@ -31,7 +31,7 @@ export interface ChainEvent {
   readonly data: readonly unknown[];
 }
 
-export interface DispatchFailure {
+interface DispatchFailure {
   readonly name: string; // such as "SettingWeightsTooFast", or "BadOrigin"
   readonly pallet: string | null;
   readonly docs: string; // from the runtime

@@ -19,10 +19,10 @@ export interface StoredItem<T> {
   readonly isRawWithoutMetadata: boolean;
 }
 
-export type Batch = Readonly<Record<string, StoredItem<unknown>>>;
+type Batch = Readonly<Record<string, StoredItem<unknown>>>;
 
 /** `undefined`: this runtime has no such entry. */
-export type BatchValues<B extends Batch> = {
+type BatchValues<B extends Batch> = {
   readonly [K in keyof B]: (B[K] extends StoredItem<infer T> ? T : never) | undefined;
 };
 

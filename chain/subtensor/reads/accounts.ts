@@ -10,7 +10,7 @@ import { StateAt, subtensorItem, systemItem } from "../connection/state.ts";
 
 const accountSchema = v.object({ nonce: integer, data: v.object({ free: bigInteger }) });
 
-export interface Account {
+interface Account {
   readonly nonce: number; // without the pool
   readonly freeRao: bigint;
 }

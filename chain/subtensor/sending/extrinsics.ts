@@ -7,7 +7,7 @@ import { u8aConcat, u8aToHex } from "@polkadot/util";
 import { assert } from "../../../core/assert.ts";
 import type { ChainCall, ChainSigner } from "../../call.ts";
 import { callLifeBlocks } from "../../chain.ts";
-import { parseIp } from "../reads/axon_address.ts";
+import { ipOfText } from "../../ip_address.ts";
 import { blake2Hex, type BlockRef } from "../connection/plain_values.ts";
 import { runtimeField } from "../reads/commitments.ts";
 import { type Runtime, UnsupportedRuntime } from "../connection/runtime.ts";
@@ -113,9 +113,9 @@ function burnedRegister(
 }
 
 function serveAxonArgs({ netuid, axon }: Extract<ChainCall, { type: "serveAxon" }>): readonly unknown[] {
-  const ip = parseIp(axon.ip);
+  const ip = ipOfText(axon.ip);
   assert(ip !== null, `Cannot announce an axon as its address must be checked before: current value is '${axon.ip}'`);
-  return [netuid, axon.version, ip.value, axon.port, ip.ipType, axon.protocol, 0, 0];
+  return [netuid, axon.version, ip.bits, axon.port, ip.version, axon.protocol, 0, 0];
 }
 
 /** All runtimes have mechanism 0's form. */

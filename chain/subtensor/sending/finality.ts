@@ -22,7 +22,7 @@ export type Finality =
   | { readonly status: "final"; readonly receipt: Receipt }
   | { readonly status: "undone"; readonly finalizedBlock: number }; // in no final block, and too late for another
 
-export interface FinalityOptions {
+interface FinalityOptions {
   readonly connection: Connection;
   readonly archive: () => Promise<Connection | null>;
   readonly seen: SeenCall;

@@ -27,7 +27,7 @@ export type Lookup =
   | { readonly type: "unreadable" }; // the nonce is used, but a block is missing
 
 /** Takes an extrinsic as hex. */
-export type IsSought = (extrinsic: string) => boolean;
+type IsSought = (extrinsic: string) => boolean;
 
 const blockSchema = v.object({
   block: v.object({

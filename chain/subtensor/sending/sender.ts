@@ -23,7 +23,7 @@ import { readAtHead } from "../connection/state.ts";
 import { type Submission, submitAndWatch, submitOnly, type WatchEnd } from "./submission.ts";
 import { Deadline, type Timers } from "../connection/timers.ts";
 
-export interface SenderOptions {
+interface SenderOptions {
   readonly connection: Connection;
   readonly archive: () => Promise<Connection | null>;
   readonly timers: Timers;

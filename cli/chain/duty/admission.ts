@@ -16,7 +16,7 @@ const lookBlocks = 5; // one minute: newly registered nodes want to join
 const stayBlocks = 50; // ten minutes
 const mostNewcomers = 1024;
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   readonly network: string;
   readonly netuid: number;
   readonly onProblem: (text: string) => void;

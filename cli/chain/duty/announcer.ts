@@ -15,7 +15,7 @@ import { enrolOnDevelopmentChain, isDevelopmentChain } from "./development_chain
 import { isPublicHost, publishedInvite, vouchersOf } from "../../address/announcements.ts";
 import { hostOfSocket, type Invite, inviteText } from "../../address/invite.ts";
 
-export interface AnnouncerOptions {
+interface AnnouncerOptions {
   readonly place: NamedChain;
   readonly isPublic: boolean;
   readonly signer: ChainSigner;

@@ -12,7 +12,7 @@ import { chainSocketOptions } from "../../program/outbound.ts";
 // Follows and resends a call whose answer was lost, for as long as it may land.
 const inclusionWaitMs = callLifeBlocks * 15_000; // some 12 s blocks are late
 
-export interface ChainLinkOptions {
+interface ChainLinkOptions {
   readonly network: string; // never "none"
   readonly netuid: number;
   readonly timers: Timers;

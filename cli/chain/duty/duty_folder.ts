@@ -9,7 +9,7 @@ import { assert } from "../../../core/assert.ts";
 import { type DutyOptions, type DutyState, openDuty, type Passage } from "../../../chain/duty/duty.ts";
 import { dropPartial, partialName, removeStalePartials } from "../../files/disk.ts";
 
-export interface DutyFolderOptions {
+interface DutyFolderOptions {
   readonly folder: string;
   readonly genesisHash: string;
   readonly warn: (text: string) => void;

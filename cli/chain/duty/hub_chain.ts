@@ -17,7 +17,7 @@ import { Admission } from "./admission.ts";
 import { connectChain, pause } from "./chain_link.ts";
 import { WeightsWatch } from "./weights_file.ts";
 
-export interface HubChain {
+interface HubChain {
   readonly admit: Admit;
   onRenewed(listener: () => void): void;
   announce(announced: { invite: Invite; signer: ChainSigner }): void;
@@ -35,7 +35,7 @@ const noChain: HubChain = {
 const withdrawMs = 30_000; // two blocks of 12 s
 const admissionPauseMs = 5_000; // nobody is admitted before the chain answers, and a node's grace is short
 
-export interface HubChainOptions {
+interface HubChainOptions {
   readonly folder: string;
   readonly output: Output;
   readonly tell: (warning: { type: "warning"; text: string }) => void;

@@ -13,7 +13,7 @@ import type { CommandContext } from "../../terminal/command.ts";
 import { connectChain } from "./chain_link.ts";
 import type { NamedChain } from "../../terminal/options/named_chain.ts";
 
-export interface MinerChainOptions {
+interface MinerChainOptions {
   readonly context: CommandContext;
   readonly hotkey: string;
   readonly onFailure: (error: unknown) => void;

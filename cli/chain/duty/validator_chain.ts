@@ -21,7 +21,7 @@ interface Newest {
   readonly byHotkey: Readonly<Record<string, number>>;
 }
 
-export interface ValidatorChainOptions {
+interface ValidatorChainOptions {
   readonly context: CommandContext;
   readonly signer: HotkeyPair;
   readonly versionKey: bigint;

@@ -19,7 +19,7 @@ import type { Random, Timers } from "../../../net/timers.ts";
 import { Driver, type TimedEvent } from "../../roles/driver.ts";
 import type { DutyFolder } from "./duty_folder.ts";
 
-export interface WeightKeeperOptions {
+interface WeightKeeperOptions {
   readonly chain: Chain; // closed with the keeper
   readonly facts: ChainFacts;
   readonly signer: HotkeyPair;

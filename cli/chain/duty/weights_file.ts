@@ -61,7 +61,7 @@ export async function keptChainWeights(folder: string): Promise<ChainWeights | n
 
 const lookMs = 60_000;
 
-export interface WeightsWatchOptions {
+interface WeightsWatchOptions {
   readonly folder: string;
   readonly timers: Timers;
   readonly warn: (text: string) => void;

@@ -4,12 +4,12 @@ import type { EpochState, PendingCommit, SubnetParameters } from "../../../chain
 import { revealBlockOf } from "../../../chain/epochs/epochs.ts";
 import { type CommandTo, inBlocks } from "./chain_words.ts";
 
-export interface CommitMoment {
+interface CommitMoment {
   readonly epoch: EpochState;
   readonly parameters: Pick<SubnetParameters, "revealPeriodEpochs" | "blockMs">;
 }
 
-export interface ToldMoment extends CommitMoment {
+interface ToldMoment extends CommitMoment {
   readonly commandTo: CommandTo;
 }
 

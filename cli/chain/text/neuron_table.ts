@@ -13,7 +13,7 @@ const wideColumns = 112;
 const u16Max = 0xffff;
 const raoPerToken = 1e9;
 
-export const sortings = ["uid", "stake", "incentive", "dividends", "emission"] as const;
+const sortings = ["uid", "stake", "incentive", "dividends", "emission"] as const;
 export type Sorting = typeof sortings[number];
 
 /** Largest first, except for uids. */
@@ -28,9 +28,9 @@ export function sortedNeurons(neurons: readonly Neuron[], sorting: Sorting): Neu
   return [...neurons].sort((a, b) => keyOf[sorting](b) - keyOf[sorting](a) || a.uid - b.uid);
 }
 
-export type SubnetOwner = Pick<SubnetParameters, "ownerHotkey" | "ownerColdkey">;
+type SubnetOwner = Pick<SubnetParameters, "ownerHotkey" | "ownerColdkey">;
 
-export interface NeuronTable {
+interface NeuronTable {
   readonly block: number;
   readonly owner: SubnetOwner;
   readonly columns: number;

@@ -6,7 +6,7 @@ import type { Paint } from "../../terminal/text/paint.ts";
 import { duration, plural, tokens } from "../../terminal/text/format.ts";
 import { blocksText, inBlocks, namedLines } from "./chain_words.ts";
 
-export interface Subnet {
+interface Subnet {
   readonly netuid: number;
   readonly parameters: SubnetParameters;
   readonly epoch: EpochState;

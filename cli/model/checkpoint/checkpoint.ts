@@ -33,7 +33,7 @@ export interface StageVectors {
 
 export type CheckpointState = Omit<CheckpointManifest, "format" | "parameterHashes" | "momentumHashes" | "files">;
 
-export interface StageRequest {
+interface StageRequest {
   readonly folder: string;
   readonly stage: number;
   readonly table: ParameterTable;

@@ -26,14 +26,14 @@ export interface TensorData {
   readonly values: Float32Array;
 }
 
-export interface TensorEntry {
+interface TensorEntry {
   readonly dtype: string;
   readonly shape: readonly number[];
   readonly offset: number; // from the start of the data
   readonly bytes: number;
 }
 
-export interface SafetensorsHeader {
+interface SafetensorsHeader {
   readonly tensors: ReadonlyMap<string, TensorEntry>;
   readonly metadata: Readonly<Record<string, string>>;
   readonly dataStart: number; // from the start of the file

@@ -24,7 +24,7 @@ export interface Corpus {
   readonly doubt: string | null;
 }
 
-export const corpusLimitBytes = 256 * 1024 * 1024; // the text is held in memory
+const corpusLimitBytes = 256 * 1024 * 1024; // the text is held in memory
 const documentChars = 2048; // a text file's documents are at least this long, if possible
 const documentCharsLimit = 4 * documentChars; // beyond this, split at any line end
 

@@ -21,7 +21,7 @@ export interface Batch {
   readonly targets: Uint32Array; // (B, T), inputs shifted by one
 }
 
-export interface BatchShape {
+interface BatchShape {
   readonly seed: number;
   readonly sequences: number; // B
   readonly contextLength: number; // T

@@ -6,7 +6,7 @@ export interface JsonText {
   readonly texts: string;
 }
 
-export type JsonFinding =
+type JsonFinding =
   | { readonly type: "json"; readonly json: JsonText }
   /** `what` it does that JSON does, as other texts may. */
   | { readonly type: "unclear"; readonly what: string }

@@ -65,10 +65,6 @@ interface Encoded {
 const trainShardTokens = 2 ** 24;
 const encoder = new TextEncoder();
 
-export async function prepareDataset(options: PrepareOptions): Promise<Dataset> {
-  return await (await planDataset(options)).write();
-}
-
 export async function planDataset(options: PrepareOptions): Promise<DatasetPlan> {
   const { folder, vocabSize, heldOutFraction, maxBytes, seed } = options;
   assert(

@@ -7,7 +7,7 @@
  */
 
 const delimiters = [",", ";", "\t", "|"] as const;
-export type Delimiter = (typeof delimiters)[number];
+type Delimiter = (typeof delimiters)[number];
 
 export interface Table {
   readonly columns: number;
@@ -17,7 +17,7 @@ export interface Table {
   readonly isSpaced: boolean;
 }
 
-export type TableFinding =
+type TableFinding =
   | { readonly type: "table"; readonly table: Table }
   | { readonly type: "unclear"; readonly delimiter: Delimiter; readonly records: number; readonly columns: number }
   | null;

@@ -11,7 +11,7 @@ import { findJson, type JsonText } from "./json_text.ts";
 import { knownFormat } from "./signatures.ts";
 import { findTable, type Table } from "./table_text.ts";
 
-export interface NotText {
+interface NotText {
   readonly found: string;
   readonly next: string;
 }
@@ -72,7 +72,7 @@ const conversion = (encoding: string, path: string): string =>
     shellWord(`${path}.utf8`)
   }`;
 
-export interface RecordsFound {
+interface RecordsFound {
   readonly refused: NotText | null;
   /** Why it may not be prose. */
   readonly doubt: string | null;

@@ -3,12 +3,12 @@
 import { knobAt } from "../../../core/config/knobs.ts";
 import { UserError } from "../../program/errors.ts";
 
-export type SplitName = "training" | "held-out";
+type SplitName = "training" | "held-out";
 
 /** As tokens or counts of tokens; read only until there are enough. */
-export type SplitTokens = Readonly<Record<SplitName, Iterable<number | { readonly length: number }>>>;
+type SplitTokens = Readonly<Record<SplitName, Iterable<number | { readonly length: number }>>>;
 
-export interface SequenceNeeds {
+interface SequenceNeeds {
   readonly contextLength?: number; // T; absent: any length will do
   readonly isResumed?: boolean; // then the settings can no longer change
 }
@@ -31,7 +31,7 @@ function countUpTo(parts: SplitTokens[SplitName], enough: number): number {
   return tokens;
 }
 
-export interface ShortText {
+interface ShortText {
   readonly split: SplitName;
   readonly tokens: number;
   readonly contextLength: number;

@@ -48,7 +48,7 @@ function likeliest(logits: Float32Array): number {
   return best;
 }
 
-export interface GenerateOptions extends SampleOptions {
+interface GenerateOptions extends SampleOptions {
   readonly stages: readonly StageCompute[]; // head to tail, opened with `sequences: 1`, parameters loaded
   readonly tokenizer: Tokenizer;
   readonly prompt: string;

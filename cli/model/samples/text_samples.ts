@@ -21,7 +21,7 @@ const mostBytes = 2 ** 30; // of the model while it computes
 const sampling = { temperature: 0.7, topK: 40, seed: 1 }; // as at the end of a swarm
 const charactersOfToken = 16; // more than any text needs on average
 
-export interface TextSamplesOptions {
+interface TextSamplesOptions {
   readonly folder: string;
   readonly config: () => RunConfig;
   readonly sampledStep: () => number | null;

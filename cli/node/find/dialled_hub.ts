@@ -7,7 +7,7 @@ import type { Timers } from "../../../net/timers.ts";
 import type { Dial } from "../../../net/links/wire.ts";
 import { type HubAddress, hubAddress } from "../../roles/addresses.ts";
 
-export interface DialledHubOptions {
+interface DialledHubOptions {
   readonly address: HubAddress;
   /** Null: no announcement. Absent: the run was not found on a chain. */
   readonly lookUp: (() => Promise<string | null>) | null;

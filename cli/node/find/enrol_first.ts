@@ -8,6 +8,7 @@
 
 import { type Chain, ChainError } from "../../../chain/chain.ts";
 import { pause } from "../../chain/duty/chain_link.ts";
+import { unlessAborted } from "../../program/aborted.ts";
 import type { NamedChain } from "../../terminal/options/named_chain.ts";
 import type { SearchWorld } from "./run_search.ts";
 
@@ -31,20 +32,11 @@ export async function enrolFirst(
 ): Promise<void> {
   const { chain: { network }, onUnread, signal } = options;
   if (network === "none" || world.isPublic(network)) return;
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
   const work = enrol(world, options).catch((error) => {
     if (!(error instanceof ChainError)) throw error;
     onUnread(error.message);
   });
-  work.catch(() => {/* the race gets the error, unless it was over */});
-  try {
-    await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
+  await unlessAborted(signal, work);
 }
 
 async function enrol(

@@ -200,7 +200,7 @@ export const searchWorld: SearchWorld = {
   random: systemRandom,
 };
 
-export function runsCommand(chain: NamedChain | null): string {
+function runsCommand(chain: NamedChain | null): string {
   return chain === null ? "iota runs" : shellWords(["iota", "runs", ...chainWords(chain)]);
 }
 
@@ -231,7 +231,7 @@ function sayFound({ output }: CommandContext, found: FoundRun): void {
   );
 }
 
-export function byText({ by, hotkey }: Pick<Announcement, "by" | "hotkey">): string {
+function byText({ by, hotkey }: Pick<Announcement, "by" | "hotkey">): string {
   return `${by === "owner" ? "the subnet's owner" : "the staked validator"} ${shortAddress(hotkey)}`;
 }
 

@@ -21,7 +21,7 @@ export async function listOwnRuns(context: CommandContext): Promise<number> {
   return 0;
 }
 
-export function ownRunLines(runs: readonly OwnRun[]): string[] {
+function ownRunLines(runs: readonly OwnRun[]): string[] {
   const rows = runs.map(({ folder, size, step, steps, loss, state, atMs }) => [
     printable(folder),
     printable(size ?? "?"),

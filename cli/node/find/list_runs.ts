@@ -20,7 +20,7 @@ import { joinCommand } from "../../address/join_command.ts";
 import { ownNetwork, usualChain } from "./run_search.ts";
 import { askAnyStatus, type RunStatus } from "./run_status.ts";
 
-export interface ShownRun {
+interface ShownRun {
   readonly announcement: Announcement;
   readonly status: RunStatus | null; // null: no readable answer
   /** `untrusted`: its certificate is not trusted. */
@@ -57,7 +57,7 @@ export async function listRuns(context: CommandContext): Promise<number> {
   return 0;
 }
 
-export function answererOf({ invite: { run, hub } }: Announcement, status: RunStatus | null): ShownRun["answers"] {
+function answererOf({ invite: { run, hub } }: Announcement, status: RunStatus | null): ShownRun["answers"] {
   if (status === null) return "nobody";
   return status.runId === run && status.hub === hub ? "itself" : "another";
 }

@@ -16,7 +16,7 @@ import { checkoutFolder } from "../../program/self.ts";
 import { UsageError } from "../../program/errors.ts";
 import { shellWord } from "../../program/shell_words.ts";
 
-export interface OwnRunPlace {
+interface OwnRunPlace {
   readonly folder: string;
   readonly atMs: number;
 }
@@ -78,12 +78,12 @@ async function runsIn(folder: string): Promise<OwnRunPlace[]> {
 }
 
 /** Prefers the run in the folder of --data or the current one. Null: none. */
-export async function newestRun(asked: Asked): Promise<string | null> {
+async function newestRun(asked: Asked): Promise<string | null> {
   for (const single of placesOf(asked).singles) if (await isRun(single)) return single;
   return (await ownRuns(asked))[0]?.folder ?? null;
 }
 
-export async function runningRuns(asked: Asked): Promise<string[]> {
+async function runningRuns(asked: Asked): Promise<string[]> {
   return (await ownRuns(asked)).map(({ folder }) => folder).filter(isRunHeld);
 }
 

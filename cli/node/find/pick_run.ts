@@ -13,7 +13,7 @@ export interface Missed extends Miss {
   readonly announcement: Announcement;
 }
 
-export type Pick =
+type Pick =
   | { readonly type: "found"; readonly announcement: Announcement }
   | { readonly type: "ambiguous"; readonly runs: readonly Announcement[] }
   | { readonly type: "unprepared"; readonly announcement: Announcement; readonly missing: string }
@@ -25,7 +25,7 @@ export function fittingRuns(runs: readonly Announcement[], wanted: Pinned): Anno
   );
 }
 
-export interface PickerOptions {
+interface PickerOptions {
   readonly meet: (announcement: Announcement) => Promise<Meeting>;
   readonly steadyMs: () => number;
 }

@@ -7,6 +7,7 @@ import { type Chain, ChainError } from "../../../chain/chain.ts";
 import { reconnectDelayMs } from "../../../chain/subtensor/connection/timers.ts";
 import type { Random, Timers } from "../../../net/timers.ts";
 import { pause } from "../../chain/duty/chain_link.ts";
+import { unlessAborted } from "../../program/aborted.ts";
 import type { NamedChain } from "../../terminal/options/named_chain.ts";
 import type { Pinned } from "../../address/hub_pin.ts";
 import { plural } from "../../terminal/text/format.ts";
@@ -78,17 +79,9 @@ export class RunSearch {
 
   /** Rejects with the signal's reason when aborted, or with the error from `onAmbiguous`. */
   async find(): Promise<FoundRun> {
-    const { signal } = this.#options;
-    const aborted = Promise.withResolvers<never>();
-    const onAbort = () => aborted.reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
-    const looking = this.#lookUntilFound();
-    looking.catch(() => {/* the race gets the error, unless it was over */});
     try {
-      return await Promise.race([looking, aborted.promise]);
+      return await unlessAborted(this.#options.signal, this.#lookUntilFound());
     } finally {
-      signal.removeEventListener("abort", onAbort);
       await Promise.all([...this.#connected.values()].map(({ chain }) => chain?.close()));
     }
   }

@@ -17,7 +17,7 @@ export interface RunStatus {
 
 const maxAnswerBytes = 64 * 1024;
 
-export interface StatusQuestion {
+interface StatusQuestion {
   readonly http: string;
   readonly deadlineMs: number;
   readonly fetch?: Fetch;

@@ -23,13 +23,13 @@ export interface Readings {
   readonly celsius: number | null;
 }
 
-export type PauseCause = "hand" | "schedule" | "battery" | "temperature" | "load" | "user";
+type PauseCause = "hand" | "schedule" | "battery" | "temperature" | "load" | "user";
 
 export type Verdict =
   | { readonly runs: true }
   | { readonly runs: false; readonly cause: PauseCause; readonly reason: string };
 
-export const limits = {
+const limits = {
   otherLoad: { pause: 0.3, resume: 0.15 },
   userIdleMs: { pause: 60_000, resume: 300_000 },
   coolerCelsius: 5,

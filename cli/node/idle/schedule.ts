@@ -23,7 +23,7 @@ export interface Schedule {
   readonly hours: readonly Hours[];
 }
 
-export type ParsedSchedule =
+type ParsedSchedule =
   | { readonly ok: true; readonly schedule: Schedule }
   | { readonly ok: false; readonly problem: string };
 

@@ -22,7 +22,7 @@ import { type Doing, loadingLeftMs, type LoadingView, type NodeScreenView, paceO
 
 const labelWidth = 9;
 
-export interface NodeFacts {
+interface NodeFacts {
   readonly address: string;
   readonly rates: LinkRates;
 }

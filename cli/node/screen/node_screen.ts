@@ -7,7 +7,7 @@ import type { NodeEvent } from "./node_event.ts";
 import { nodeFrame } from "./node_panel.ts";
 import { foldNode, type NodeScreenView, openNodeView } from "./node_view.ts";
 
-export interface NodeScreenOptions {
+interface NodeScreenOptions {
   readonly output: Output;
   readonly role: NodeScreenView["role"];
   readonly address: string;

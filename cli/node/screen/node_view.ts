@@ -33,7 +33,7 @@ export type Doing =
 type PayNotice = Extract<Notice, { about: "withheld" | "forfeit" }>;
 type StandstillNotice = Extract<Notice, { about: "standstill" }>;
 
-export interface RoundRow {
+interface RoundRow {
   readonly round: number;
   tasks: number;
   steps: number;

@@ -29,7 +29,7 @@ export async function subtractInPlace(start: Float32Array, current: Float32Array
   return current;
 }
 
-export interface FormInput extends Omit<EncodeInput, "values"> {
+interface FormInput extends Omit<EncodeInput, "values"> {
   readonly start: Float32Array; // at the round's start
   readonly current: Float32Array;
 }
@@ -98,7 +98,7 @@ export function* outerSlice(
   return result;
 }
 
-export interface MergeInput extends OuterRun {
+interface MergeInput extends OuterRun {
   readonly start: StageVectors;
   readonly slices: readonly BlobRef[]; // none: the stage keeps what it has
   readonly blobs: BlobAccess;

@@ -20,7 +20,7 @@ export interface StageVectors {
 
 export type OnLoading = (part: LoadingPart, bytes: { done: number; total: number }) => void;
 
-export interface SourceOptions {
+interface SourceOptions {
   readonly config: RunConfig;
   readonly table: ParameterTable;
   readonly source: ParameterSource;

@@ -81,7 +81,7 @@ export { pageDocument, pageStyle };
 
 export const programOf = (source: string): string => stripTypeScriptTypes(source);
 
-export interface DashboardOptions {
+interface DashboardOptions {
   readonly hasMetrics?: boolean; // @default true
   readonly hasBeside?: boolean; // a second run. @default false
   readonly hasOwner?: boolean; // @default false

@@ -8,7 +8,7 @@
 
 import type { Cancel, Timers } from "../../../net/timers.ts";
 
-export interface EventStreamOptions {
+interface EventStreamOptions {
   readonly timers: Timers;
   readonly snapshot: () => string;
   readonly epoch: number; // tells this process's events from earlier ones

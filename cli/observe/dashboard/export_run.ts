@@ -10,7 +10,7 @@ import { attempting, UserError } from "../../program/errors.ts";
 import { plural } from "../../terminal/text/format.ts";
 import { oneFile, recordMoments } from "./one_file.ts";
 
-export interface WantedFiles {
+interface WantedFiles {
   readonly page: string | undefined;
   readonly csv: string | undefined;
   readonly tensorboard: string | undefined;

@@ -5,12 +5,13 @@ import type { CommandContext } from "../../terminal/command.ts";
 import { RunHistory } from "../history/run_history.ts";
 import { UserError } from "../../program/errors.ts";
 import type { TlsPair } from "../../files/tls_files.ts";
-import { type FolderPage, openFolderPage, untilAborted } from "./run_dashboard.ts";
+import { untilAborted } from "../../program/aborted.ts";
+import { type FolderPage, openFolderPage } from "./run_dashboard.ts";
 
 const unseenMs = 10 * 60_000; // then a forgotten terminal frees the port
 const lookMs = 5_000;
 
-export interface KeptPage {
+interface KeptPage {
   readonly folder: string;
   readonly host: string;
   readonly port: number;
@@ -42,7 +43,7 @@ export async function keepPage(context: CommandContext, { folder, url, ...at }: 
   }
 }
 
-export interface Watched {
+interface Watched {
   readonly interruption: AbortSignal;
   readonly timers: Timers;
   readonly page: Pick<FolderPage, "viewedAtMs">;

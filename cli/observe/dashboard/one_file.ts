@@ -8,8 +8,7 @@ import type { Recording } from "./page/past.ts";
 import { pageDocument, pageModules, pageStyle, programOf, withoutParts } from "./dashboard.ts";
 import { publicMoment } from "../history/past.ts";
 import type { RunHistory } from "../history/run_history.ts";
-import type { PublicSpan } from "../public/public_past.ts";
-import type { RunSnapshot } from "../public/public_run.ts";
+import type { PublicSpan, RunSnapshot } from "../public/public_shape.ts";
 import { changesJson, partsOf, type SnapshotParts } from "./run_changes.ts";
 
 const entry = "cli/observe/dashboard/page/main.ts";

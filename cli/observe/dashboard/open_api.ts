@@ -25,7 +25,7 @@ type Shape =
   | v.RecordSchema<v.StringSchema<undefined>, v.GenericSchema, undefined>
   | v.StrictObjectSchema<Record<string, v.GenericSchema>, undefined>;
 
-export function jsonSchema(schema: v.GenericSchema): Json {
+function jsonSchema(schema: v.GenericSchema): Json {
   const description = v.getDescription(schema as never);
   return { ...bare(schema as unknown as Shape), ...(description === undefined ? {} : { description }) };
 }

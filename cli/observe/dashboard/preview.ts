@@ -3,7 +3,7 @@
 import { crc32, deflateSync } from "node:zlib";
 import { rangeOf } from "./page/parts/axis.ts";
 import { trainPoints } from "./page/curves/loss_chart.ts";
-import type { PublicRun } from "../public/public_run.ts";
+import type { PublicRun } from "../public/public_shape.ts";
 
 type Shown = Pick<PublicRun, "losses" | "heldOut" | "step" | "steps" | "size">;
 

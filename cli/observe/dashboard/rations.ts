@@ -18,7 +18,7 @@ export interface RationOptions {
   readonly bytesPerSecond: number;
 }
 
-export interface Question {
+interface Question {
   readonly origin: string;
   /** Null: nothing to show. */
   readonly json: () => Promise<string | null>;

@@ -1,6 +1,6 @@
 /** A run's snapshot as JSON parts: all, or those that changed. Parts are text, because a view changes in place. */
 
-import type { RunSnapshot } from "../public/public_run.ts";
+import type { RunSnapshot } from "../public/public_shape.ts";
 
 export interface SnapshotParts {
   readonly version: number;

@@ -7,11 +7,12 @@ import { every, systemTimers } from "../../../net/timers.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import { openPast } from "../history/past.ts";
 import { RunHistory } from "../history/run_history.ts";
+import { untilAborted } from "../../program/aborted.ts";
 import { attempting, UsageError, UserError } from "../../program/errors.ts";
 import { StepPlaces } from "../history/step_places.ts";
 import { plural } from "../../terminal/text/format.ts";
 import { shellWords } from "../../program/shell_words.ts";
-import type { PublicSpan } from "../public/public_past.ts";
+import type { PublicSpan } from "../public/public_shape.ts";
 import type { ServedAt } from "../../address/public_address.ts";
 import type { TlsPair } from "../../files/tls_files.ts";
 import { openDashboard } from "./dashboard.ts";
@@ -42,7 +43,7 @@ export async function runDashboard(context: CommandContext): Promise<number> {
   }
 }
 
-export interface BesideRun {
+interface BesideRun {
   readonly folder: string;
   readonly history: RunHistory;
   readonly places: StepPlaces;
@@ -190,8 +191,3 @@ const isOnlyHere = (host: string): boolean => ["127.0.0.1", "localhost", "::1", 
 
 const notFound = (): Response =>
   Response.json({ code: "missing", detail: "There is no such page; try /" }, { status: 404 });
-
-export function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-}

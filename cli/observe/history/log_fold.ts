@@ -15,7 +15,7 @@ export interface LogPlace {
   readonly isDoubtful: boolean; // records were lost, and no later view has come yet
 }
 
-export interface LogFoldEvents {
+interface LogFoldEvents {
   readonly onMissing?: (from: number, to: number) => void;
   /** Neither a record nor a view, or cannot be folded. */
   readonly onDamaged?: () => void;

@@ -1,7 +1,7 @@
 /** A run's past for anyone, as JSON. Published field names stay. */
 
-import { publicPathway, type RunSnapshot, runSnapshot } from "../public/public_run.ts";
-import type { PublicAccount, PublicEarnings, PublicSpan } from "../public/public_past.ts";
+import { publicPathway, runSnapshot } from "../public/public_run.ts";
+import type { PublicAccount, PublicEarnings, PublicSpan, RunSnapshot } from "../public/public_shape.ts";
 import { type ChainWeights, keptChainWeights } from "../../chain/duty/weights_file.ts";
 import { memberAccount } from "../ledger/member_account.ts";
 import { runEarnings } from "../ledger/run_earnings.ts";

@@ -9,7 +9,7 @@ import type { StampedRecord } from "../../../core/view/view_record.ts";
 import { viewProblem } from "../projection/view_shape.ts";
 import { LogFold, type LogPlace } from "./log_fold.ts";
 import { readLines } from "../ledger/log_lines.ts";
-import type { PublicSpan } from "../public/public_past.ts";
+import type { PublicSpan } from "../public/public_shape.ts";
 import { recordFileNames } from "../../files/record_files.ts";
 
 export interface ViewMoment {
@@ -19,7 +19,7 @@ export interface ViewMoment {
   readonly isDoubtful: boolean;
 }
 
-export interface HistoryOptions {
+interface HistoryOptions {
   /** @default 32 MiB */
   readonly indexBytes?: number;
   readonly onRecord?: (entry: StampedRecord, view: RunView) => void;

@@ -3,7 +3,7 @@
 import type { CommittedEntry, EvaluatedEntry, LogEntry, TriedEntry, VerdictEntry } from "../../../core/ledger/entry.ts";
 import type { SignedStatement } from "../../../core/statements/statement.ts";
 
-export interface SignedParts {
+interface SignedParts {
   readonly signed: readonly SignedStatement[];
   readonly unsigned: number; // findings without a signature
 }

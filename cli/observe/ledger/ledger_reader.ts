@@ -26,7 +26,7 @@ export interface WrongLine {
   readonly why: string;
 }
 
-export interface LedgerReaderOptions {
+interface LedgerReaderOptions {
   readonly verify: Verify;
   readonly checksMembers?: boolean; // @default true
   readonly onEntry?: (entry: LogEntry, line: number) => void;

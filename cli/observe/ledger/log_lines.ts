@@ -5,7 +5,7 @@ const longestLine = 2 ** 25; // three times the largest swarm's view
 const lineEnd = 10;
 
 /** `text` null: too long. `end`: where the next line begins. False stops. */
-export type OnLine = (text: string | null, end: number) => boolean | void;
+type OnLine = (text: string | null, end: number) => boolean | void;
 
 export async function readLines(file: Deno.FsFile, from: number, onLine: OnLine): Promise<number> {
   await file.seek(from, Deno.SeekMode.Start);

@@ -17,42 +17,9 @@ import { readLine } from "../../files/chain_line.ts";
 import { entryProblem } from "./entry_shape.ts";
 import { adviceFor, checkedText, effectText, reasonsOfRound } from "./explain_text.ts";
 import { ledgerPath } from "../../files/ledger_files.ts";
+import type { PublicAccount } from "../public/public_shape.ts";
 
-export interface AccountRound {
-  readonly round: number;
-  readonly stage: number | null;
-  readonly tasks: number;
-  readonly earned: number; // units of a mean stage's forward
-  readonly credited: number;
-  readonly reasons: readonly string[];
-  readonly score: number | null; // by reports and bans
-  readonly shareOfScores: number | null;
-  readonly withheldBy: readonly string[]; // validators that score it lower
-}
-
-export interface MemberAccount {
-  readonly node: string;
-  readonly role: "miner" | "validator" | null; // null: unknown
-  readonly sinceRound: number | null; // null: none has ended
-  readonly isExpelled: boolean;
-  readonly checked: readonly string[];
-  readonly rounds: readonly AccountRound[]; // newest first
-  readonly effects: readonly string[];
-  /** Nats per token above its stage-mates; `standardError` null: too few samples. */
-  readonly clasp: readonly {
-    readonly stage: number;
-    readonly samples: number;
-    readonly effect: number;
-    readonly standardError: number | null;
-  }[];
-  readonly advice: readonly string[];
-  /** A validator's newest: common scores and its own where they differ, the highest. */
-  readonly scores: {
-    readonly round: number;
-    readonly own: number; // how many differ
-    readonly shares: readonly { readonly node: string; readonly share: number }[];
-  } | null;
-}
+type MemberAccount = Omit<PublicAccount, "weights">;
 
 const mostFiles = 2; // 32 MiB
 const mostRounds = 12;
@@ -112,7 +79,7 @@ async function openIfThere(path: string): Promise<Deno.FsFile | null> {
   }
 }
 
-function accountRound(earnings: RoundEarnings): AccountRound {
+function accountRound(earnings: RoundEarnings): MemberAccount["rounds"][number] {
   const { round, stage, tasks, earned, credited, score, shareOfScores, withheldBy } = earnings;
   return { round, stage, tasks, earned, credited, reasons: reasonsOfRound(earnings), score, shareOfScores, withheldBy };
 }

@@ -6,7 +6,7 @@
 import type { MachineEntry } from "../../../core/ledger/entry.ts";
 import type { Ledger } from "../../../core/ledger/ledger_state.ts";
 
-export interface MissingEntries {
+interface MissingEntries {
   readonly entries: readonly MachineEntry[];
   readonly isJoined: boolean; // the log ends where they begin
 }

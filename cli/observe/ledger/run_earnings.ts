@@ -3,23 +3,14 @@
 import type { NodeId } from "../../../core/ids.ts";
 import type { LogEntry } from "../../../core/ledger/entry.ts";
 import { roundsUntilDue } from "../../../core/score/work_score.ts";
+import type { PublicEarnings } from "../public/public_shape.ts";
 import { eachEntry } from "./member_account.ts";
-
-export interface RunEarnings {
-  readonly sinceRound: number;
-  readonly round: number; // newest with pay
-  readonly miners: readonly {
-    readonly node: string;
-    readonly earned: number; // units of a mean stage's forward
-    readonly inEscrow: number; // not vested yet
-  }[]; // most units first
-}
 
 type RoundEntry = Extract<LogEntry, { type: "round" }>;
 
 const mostMiners = 64; // nobody reads a longer list
 
-export async function runEarnings(folder: string): Promise<RunEarnings | null> {
+export async function runEarnings(folder: string): Promise<PublicEarnings | null> {
   const reports: RoundEntry[] = [];
   await eachEntry(folder, (entry) => {
     if (entry.type === "round") reports.push(entry);
@@ -27,7 +18,7 @@ export async function runEarnings(folder: string): Promise<RunEarnings | null> {
   return earningsOf(reports);
 }
 
-export function earningsOf(reports: readonly RoundEntry[]): RunEarnings | null {
+export function earningsOf(reports: readonly RoundEntry[]): PublicEarnings | null {
   const [first, newest] = [reports[0], reports.at(-1)];
   if (first === undefined || newest === undefined) return null;
   const sums = new Map<NodeId, { earned: number; inEscrow: number }>();

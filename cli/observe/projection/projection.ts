@@ -13,7 +13,7 @@ import type { KeyAction } from "../../terminal/screen/live_screen.ts";
 import type { HubIdentity, OpenConsumer, ProjectionConsumer } from "../consumer.ts";
 import type { OpenRecordLog } from "./record_log.ts";
 
-export interface ProjectionOptions {
+interface ProjectionOptions {
   readonly output: Output;
   readonly opened: Omit<RecordOf<"opened">, "type">;
   readonly nowMs: () => number;

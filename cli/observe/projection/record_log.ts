@@ -46,7 +46,7 @@ export async function openRecordLog(options: RecordLogOptions): Promise<OpenReco
   return { log, folder: options.folder, view, sequence };
 }
 
-export class RecordLog {
+class RecordLog {
   readonly #file: RotatingLog;
   readonly #timers: Timers;
   #lines: string[] = [];

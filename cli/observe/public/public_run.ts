@@ -4,142 +4,42 @@
  */
 
 import {
-  type ChecksView,
-  type ConductView,
-  type HeldOutPoint,
   type News,
   type NewsRecord,
   type NodeView,
   presentNodes,
   remainingMs,
   type RunView,
-  type StageView,
   type TextSample,
   tokensPerSecond,
-  type VerdictView,
-  type WireCost,
 } from "../../../core/view/view.ts";
-import type { ByteKind } from "../../../core/view/curves.ts";
-import type { PaceView } from "../../../core/view/pace.ts";
 import { followedHops } from "../../../core/view/fold_flight.ts";
-import type { PathwayHop, PathwayView } from "../../../core/view/pathways.ts";
+import type { PathwayView } from "../../../core/view/pathways.ts";
 import type { Series } from "../../../core/view/series.ts";
 import { harmless } from "../../terminal/text/foreign_text.ts";
 import { printable, shortAddress } from "../../terminal/text/format.ts";
 import { newsLine } from "../screen/news_words.ts";
 import { isLate, isReturn, reissuedClause } from "../screen/record_words.ts";
-
-export const apiVersion = 1;
+import type {
+  PublicChecks,
+  PublicConduct,
+  PublicMember,
+  PublicPace,
+  PublicPathway,
+  PublicRun,
+  RunSnapshot,
+} from "./public_shape.ts";
 
 const sampleCharacters = 1_024;
 
-export interface PublicMember {
-  readonly role: NodeView["role"];
-  readonly state: NodeView["state"];
-  readonly stage: number | null;
-  readonly loading: number | null; // percent of the current part
-  readonly tasks: number;
-}
-
-/** Separate from the member: it changes seldom. */
-export type PublicConduct = Readonly<ConductView>;
-
-export type PublicPace = PaceView;
-
-export interface PublicHop {
-  readonly microbatch: number;
-  readonly stage: number;
-  readonly direction: "forward" | "backward";
-}
-
-/** Each value is the mean of `stride` steps; the last ends before `pending` newer ones. */
-export interface PublicCurves {
-  readonly stride: number;
-  readonly pending: number;
-  readonly tokensPerSecond: readonly (number | null)[];
-  readonly miners: readonly (number | null)[]; // ready
-  /** Over the port, both ways, per trained token. */
-  readonly bytesPerToken: Readonly<Record<ByteKind, readonly (number | null)[]>>;
-}
-
-export interface PublicPathway {
-  readonly microbatch: number;
-  readonly step: number | null; // in which it counted, from 1; null: that step is open
-  readonly hops: readonly Readonly<PathwayHop>[];
-}
-
-export type PublicChecks = Readonly<ChecksView>;
-
-/** After `step` steps. */
-export interface PublicSample {
-  readonly round: number;
-  readonly step: number;
-  readonly loss: number | null; // held-out, nats per token
-  readonly prompt: string;
-  readonly text: string;
-}
-
-export interface PublicRun {
-  readonly name: string;
-  readonly size: string;
-  readonly parameters: number;
-  readonly phase: RunView["phase"];
-  readonly isPaused: boolean; // the orchestrator's disk is full
-  readonly isPausedByOwner: boolean;
-  readonly roundsLost: number;
-  readonly lostStages: readonly { readonly stage: number; readonly reason: string }[];
-  readonly isHalted: boolean; // waits before it repeats that round
-  readonly unserved: readonly number[];
-  readonly startedAtMs: number;
-  readonly step: number;
-  readonly steps: number;
-  readonly round: number;
-  readonly remainingMs: number | null;
-  readonly tokensPerSecond: number | null;
-  readonly learningRate: number | null;
-  /** Nats per token; see `PublicCurves`. */
-  readonly losses: {
-    readonly values: readonly (number | null)[];
-    readonly stride: number;
-    readonly pending: number;
-    readonly first: number | null;
-    readonly last: number | null;
-  };
-  readonly heldOut: readonly HeldOutPoint[];
-  readonly curves: PublicCurves;
-  readonly bytes: Readonly<Record<ByteKind, number>>;
-  readonly flight: readonly PublicHop[]; // lowest-numbered ones of the open step
-  readonly samples: readonly PublicSample[]; // ascending steps
-  readonly stages: readonly StageView[];
-  readonly memberCount: number;
-  readonly reLeases: number;
-  readonly wire: WireCost | null; // bytes per token
-  readonly lastMerge: RunView["lastMerge"];
-  readonly agreement: RunView["agreement"];
-  readonly pathways: readonly PublicPathway[];
-  readonly verdicts: { readonly passed: number; readonly failed: number; readonly last: VerdictView | null };
-  readonly news: readonly PublicNews[];
-}
-
-export interface RunSnapshot {
-  readonly version: typeof apiVersion;
-  readonly sequence: number;
-  readonly atMs: number;
-  readonly run: PublicRun;
-  readonly members: Readonly<Record<string, PublicMember>>; // lost ones until the next merge
-  readonly conduct: Readonly<Record<string, PublicConduct>>; // only members with any
-  readonly paces: Readonly<Record<string, PublicPace>>; // after a first task
-  readonly validators: Readonly<Record<string, PublicChecks>>; // after a first check
-}
-
-export interface Moment {
+interface Moment {
   readonly sequence: number;
   readonly atMs: number;
 }
 
 export function runSnapshot(view: RunView, { sequence, atMs }: Moment): RunSnapshot {
   return {
-    version: apiVersion,
+    version: 1,
     sequence,
     atMs,
     run: publicRun(view, atMs),
@@ -188,7 +88,7 @@ function publicRun(view: RunView, nowMs: number): PublicRun {
   };
 }
 
-const publicSample = ({ round, step, loss, prompt, text }: TextSample): PublicSample => ({
+const publicSample = ({ round, step, loss, prompt, text }: TextSample): PublicRun["samples"][number] => ({
   ...{ round, step, loss },
   prompt: harmless(prompt, sampleCharacters),
   text: harmless(text, sampleCharacters),
@@ -202,7 +102,7 @@ export const publicPathway = ({ microbatch, step, hops }: PathwayView): PublicPa
   )),
 });
 
-function publicCurves({ curves: { tokensPerSecond, miners, bytesPerToken } }: RunView): PublicCurves {
+function publicCurves({ curves: { tokensPerSecond, miners, bytesPerToken } }: RunView): PublicRun["curves"] {
   const { stride, pending } = miners;
   const coarse = ({ values }: Series) => values.map((value) => value === null ? null : Number(value.toPrecision(4)));
   const { wires, merge, parameters, control } = bytesPerToken;
@@ -253,15 +153,9 @@ function publicChecks(view: RunView): Record<string, PublicChecks> {
 
 const nodesOf = (view: RunView): NodeView[] => Object.values(view.nodes);
 
-interface PublicNews {
-  readonly atMs: number;
-  readonly level: "info" | "warn";
-  readonly text: string;
-}
-
 const textLength = 240;
 
-function publicNews({ atMs, record }: News): PublicNews {
+function publicNews({ atMs, record }: News): PublicRun["news"][number] {
   const { level, text } = newsLine(record);
   return { atMs, level, text: printable(withoutPrivate(record) ?? text).slice(0, textLength) };
 }

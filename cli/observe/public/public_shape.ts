@@ -1,12 +1,9 @@
 /**
- * The API's answers as schemas, for the OpenAPI document and tests. Invariant: they equal the types of public_run.ts,
- * or this file does not compile; a field missing here is in no answer.
+ * The API's answers as schemas and their types. Published field names stay. A field missing here is in no answer. The
+ * dashboard's page imports only types from here, so that its bundle has no valibot.
  */
 
 import * as v from "valibot";
-import type { NodeId } from "../../../core/ids.ts";
-import type { PublicAccount, PublicEarnings, PublicSpan } from "./public_past.ts";
-import type { PublicPathway, RunSnapshot } from "./public_run.ts";
 
 const described = <Schema extends v.GenericSchema>(schema: Schema, text: string) => v.pipe(schema, v.description(text));
 
@@ -189,7 +186,7 @@ const share = v.strictObject({ node: v.string(), share: v.number() });
 
 export const accountShape = v.strictObject({
   node: v.string(),
-  role: v.nullable(v.picklist(["miner", "validator"])),
+  role: v.nullable(v.picklist(["miner", "validator"])), // null: unknown
   sinceRound: described(maybe, "the first round that this covers; null: none has ended"),
   isExpelled: v.boolean(),
   checked: described(v.array(v.string()), "what validators repeated of it, in sentences"),
@@ -201,7 +198,7 @@ export const accountShape = v.strictObject({
       earned: described(count, "in units of a mean stage's forward"),
       credited: described(count, "of these, in the round's report"),
       reasons: described(v.array(v.string()), "why not all of it"),
-      score: maybe,
+      score: maybe, // by reports and bans
       shareOfScores: maybe,
       withheldBy: described(v.array(v.string()), "validators whose own scores of it are lower"),
     })),
@@ -221,9 +218,9 @@ export const accountShape = v.strictObject({
     v.nullable(v.strictObject({
       block: count,
       atMs: wallClock,
-      setAtBlock: maybe,
+      setAtBlock: maybe, // null: a miner, or none
       given: v.array(share),
-      received: v.array(v.strictObject({ validator: v.string(), share: v.number() })),
+      received: v.array(v.strictObject({ validator: v.string(), share: v.number() })), // by those with most stake
     })),
     "on the run's chain, as last read; null where it has none, or none was read yet",
   ),
@@ -257,15 +254,18 @@ export const spanShape = v.strictObject({
 
 export const refusalShape = v.strictObject({ code: v.string(), detail: v.string() });
 
-/** As JSON: ids are strings, nothing is readonly. */
-type Plain<Value> = Value extends NodeId ? string
-  : Value extends object ? { -readonly [Key in keyof Value]: Plain<Value[Key]> }
-  : Value;
-type Same<A, B> = A extends B ? B extends A ? true : never : never;
-export const shapesAreTheTypes: readonly [
-  Same<Plain<v.InferOutput<typeof snapshotShape>>, Plain<RunSnapshot>>,
-  Same<Plain<v.InferOutput<typeof spanShape>>, Plain<PublicSpan>>,
-  Same<Plain<v.InferOutput<typeof pathwayShape>>, Plain<PublicPathway>>,
-  Same<Plain<v.InferOutput<typeof accountShape>>, Plain<PublicAccount>>,
-  Same<Plain<v.InferOutput<typeof earningsShape>>, Plain<PublicEarnings>>,
-] = [true, true, true, true, true];
+type Published<Value> = Value extends object ? { readonly [Key in keyof Value]: Published<Value[Key]> } : Value;
+
+export type RunSnapshot = Published<v.InferOutput<typeof snapshotShape>>;
+export type PublicRun = RunSnapshot["run"];
+export type PublicHop = PublicRun["flight"][number];
+export type PublicMember = RunSnapshot["members"][string];
+/** Separate from the member: it changes seldom. */
+export type PublicConduct = RunSnapshot["conduct"][string];
+export type PublicPace = RunSnapshot["paces"][string];
+export type PublicChecks = RunSnapshot["validators"][string];
+export type PublicPathway = Published<v.InferOutput<typeof pathwayShape>>;
+export type PublicSpan = Published<v.InferOutput<typeof spanShape>>;
+export type PublicAccount = Published<v.InferOutput<typeof accountShape>>;
+/** The API answers null if no round has ended, or without a signed log. */
+export type PublicEarnings = Published<v.InferOutput<typeof earningsShape>>;

@@ -17,7 +17,7 @@ import {
   unservedText,
 } from "./record_words.ts";
 
-export interface NewsLine {
+interface NewsLine {
   readonly level: "info" | "warn";
   readonly text: string;
 }

@@ -8,7 +8,7 @@ import type { Environment } from "../../program/paths.ts";
 import { calledAs } from "../../program/self.ts";
 import { shellWords } from "../../program/shell_words.ts";
 
-export interface NextOptions {
+interface NextOptions {
   readonly environment: Environment;
   readonly paint: Paint;
   readonly config: RunConfig;

@@ -36,13 +36,13 @@ import { meanOf } from "../../../core/view/series.ts";
 import { newsLine } from "./news_words.ts";
 import { lostStagesText, unservedText } from "./record_words.ts";
 
-export interface PanelOptions {
+interface PanelOptions {
   readonly width: number;
   readonly nowMs: number;
   readonly paint: Paint;
 }
 
-export interface FrameOptions extends PanelOptions {
+interface FrameOptions extends PanelOptions {
   readonly height: number;
   readonly isDetailed?: boolean; // all news that fit, every member with something to say
 }
@@ -78,7 +78,7 @@ export function frame(view: RunView, options: FrameOptions): string[] {
   return [...top, ...stages, ...bottom, ...events].slice(0, Math.max(0, options.height));
 }
 
-export function headerPanel(view: RunView, { width, nowMs, paint }: PanelOptions): string[] {
+function headerPanel(view: RunView, { width, nowMs, paint }: PanelOptions): string[] {
   const { facts } = view;
   const elapsed = clock(nowMs - view.startedAtMs);
   const name = `iota ${facts.command}`;
@@ -91,7 +91,7 @@ export function headerPanel(view: RunView, { width, nowMs, paint }: PanelOptions
   ];
 }
 
-export function progressPanel(view: RunView, { width, nowMs, paint }: PanelOptions): string[] {
+function progressPanel(view: RunView, { width, nowMs, paint }: PanelOptions): string[] {
   const { steps, stepsPerRound } = view.facts;
   const counter = `${padStart(String(view.step), String(steps).length)} of ${steps}`;
   const rounds = stepsPerRound === 0 ? null : Math.ceil(steps / stepsPerRound); // null: measured as it goes
@@ -112,7 +112,7 @@ export function progressPanel(view: RunView, { width, nowMs, paint }: PanelOptio
   return [label("step", paint) + `${counter}  ${drawn}${cut(tail, room)}`];
 }
 
-export function lossPanel(view: RunView, { width, paint }: PanelOptions): string[] {
+function lossPanel(view: RunView, { width, paint }: PanelOptions): string[] {
   if (view.lossLast === null || view.lossFirst === null) {
     return [label("loss", paint) + paint.dim("after the first step")];
   }
@@ -155,7 +155,7 @@ export function speedPanel(view: RunView, { width, paint }: PanelOptions): strin
 
 const byteNames = { wires: "wires", merge: "merges", parameters: "parameters", control: "messages" } as const;
 
-export function bytesPanel({ curves }: RunView, { width, paint }: PanelOptions): string[] {
+function bytesPanel({ curves }: RunView, { width, paint }: PanelOptions): string[] {
   const kinds = byteKinds.map((kind) => ({ kind, bytes: meanOf(curves.bytesPerToken[kind]) ?? 0 }));
   const total = kinds.reduce((sum, { bytes }) => sum + bytes, 0);
   if (total === 0) return [];
@@ -177,7 +177,7 @@ function comparedWithBf16({ forwardBytes, backwardBytes, bf16Bytes }: WireCost):
   return `${there!.factor} and ${back!.factor} ${back!.word}`;
 }
 
-export function chainPanel({ chain }: RunView, { width, paint }: PanelOptions): string[] {
+function chainPanel({ chain }: RunView, { width, paint }: PanelOptions): string[] {
   if (chain === null) return [];
   const { block, weightsSet, epochs, minersRao } = chain;
   const done = weightsSet === 0 ? "no weights yet" : `weights set ${plural(weightsSet, "time")}`;
@@ -193,7 +193,7 @@ export function textPanel({ samples }: RunView, { width, paint }: PanelOptions):
   return [label("text", paint) + cut(text, width - labelWidth)];
 }
 
-export function stagePanel(view: RunView, options: FrameOptions): string[] {
+function stagePanel(view: RunView, options: FrameOptions): string[] {
   const { paint, width, height } = options;
   const room = Math.max(0, height - 2);
   if (room === 0) return [];
@@ -213,7 +213,7 @@ export function stagePanel(view: RunView, options: FrameOptions): string[] {
 }
 
 /** Miners of a starting run, and newcomers until the next round. */
-export function waitingPanel(view: RunView, { width, paint }: PanelOptions): string[] {
+function waitingPanel(view: RunView, { width, paint }: PanelOptions): string[] {
   const waiting = Object.values(view.nodes)
     .filter((node) => node.role === "miner" && node.stage === null && node.state !== "lost");
   if (waiting.length === 0) return [];
@@ -267,7 +267,7 @@ function glyph(node: NodeView, paint: Paint): string {
 
 const mergePhases: readonly MergePhase[] = ["committing", "reducing", "applying", "agreed"];
 
-export function mergePanel(view: RunView, { width, paint }: PanelOptions): string[] {
+function mergePanel(view: RunView, { width, paint }: PanelOptions): string[] {
   const { lastMerge } = view;
   const counts = mergePhases
     .map((phase) => ({ phase, count: view.stages.filter((stage) => stage.merge === phase).length }))
@@ -283,7 +283,7 @@ export function mergePanel(view: RunView, { width, paint }: PanelOptions): strin
   return ["", label("merge", paint) + (lastMerge?.agree === false ? paint.red(text) : text)];
 }
 
-export function verdictPanel(view: RunView, { width, paint }: PanelOptions): string[] {
+function verdictPanel(view: RunView, { width, paint }: PanelOptions): string[] {
   const { passed, failed, last } = view.verdicts;
   if (last === null) return [];
   const counts = `${decimal(passed)} passed, ${decimal(failed)} failed`;
@@ -294,7 +294,7 @@ export function verdictPanel(view: RunView, { width, paint }: PanelOptions): str
   return [label("audits", paint) + (failed > 0 ? paint.yellow(text) : text)];
 }
 
-export function eventPanel(view: RunView, { width, height, paint, isDetailed = false }: FrameOptions): string[] {
+function eventPanel(view: RunView, { width, height, paint, isDetailed = false }: FrameOptions): string[] {
   const room = Math.min(view.news.length, height - 1, isDetailed ? Infinity : newsRows);
   if (room <= 0) return [];
   return [

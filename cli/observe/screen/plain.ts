@@ -25,7 +25,7 @@ import {
 const throttleMs = 1_000;
 const loadingMs = 5_000;
 
-export interface PlainLines {
+interface PlainLines {
   /** `view` contains the record. */
   of(record: ViewRecord, view: RunView, nowMs: number): string[];
 }

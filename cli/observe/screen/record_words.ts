@@ -52,7 +52,7 @@ export function awaitedText({ nodes, miners = 0 }: Of<"resumed">): string {
   }`;
 }
 
-export const handedOut = (tasks: number): string => `${plural(tasks, "task")} handed out again`;
+const handedOut = (tasks: number): string => `${plural(tasks, "task")} handed out again`;
 
 export const reissuedClause = (tasks: number): string => tasks === 0 ? "" : `; ${handedOut(tasks)}`;
 

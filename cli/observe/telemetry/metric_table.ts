@@ -9,7 +9,7 @@ import type { RefusalCounts } from "../../../net/auth/refusals.ts";
 import type { Metric, Sample } from "./metric.ts";
 import type { ViewRecord } from "../../../core/view/view_record.ts";
 
-export interface MetricSource {
+interface MetricSource {
   readonly view: RunView;
   readonly counts: RunCounts;
   readonly refused: RefusalCounts;

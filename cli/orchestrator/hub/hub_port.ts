@@ -30,7 +30,7 @@ export interface WantedPlace {
   readonly ports: readonly [number, ...number[]];
 }
 
-export interface HubPortOptions {
+interface HubPortOptions {
   readonly wanted: WantedPlace & { readonly tls?: TlsPair | null };
   readonly limits: NetLimits;
   readonly descriptors: number | null;

@@ -73,7 +73,7 @@ export interface HubEdges<Held, Sent> {
   readonly onFailure: (error: unknown) => void;
 }
 
-export interface HubRuntimeOptions<Held, Sent> {
+interface HubRuntimeOptions<Held, Sent> {
   readonly machine: OrchestratorMachine;
   readonly config: RunConfig;
   readonly state: OrchestratorState;

@@ -25,7 +25,7 @@ export interface MemberStore {
   onDiskFull(bytes: number): void;
 }
 
-export interface HubStoreOptions {
+interface HubStoreOptions {
   readonly folder: string;
   readonly store: LocalBlobStore;
   readonly stageFloats: readonly number[];

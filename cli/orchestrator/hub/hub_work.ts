@@ -35,7 +35,7 @@ export type HubWork = Effect<
   | "checkBlobs"
 >;
 
-export interface HubWorkplace {
+interface HubWorkplace {
   readonly config: RunConfig;
   readonly stages: readonly StageSpec[];
   readonly blobs: HubBlobs;

@@ -14,7 +14,7 @@ import { needOfCheckpoint, needOfWork, type RunPause } from "./run_pause.ts";
 import type { OrchestratorRoleOptions } from "./running_orchestrator.ts";
 import { TaskReferee } from "./task_referee.ts";
 
-export interface ComputingParts {
+interface ComputingParts {
   readonly state: () => OrchestratorState;
   readonly pause: RunPause;
   readonly onFailure: (error: unknown) => void;

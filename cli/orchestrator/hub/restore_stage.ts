@@ -20,14 +20,14 @@ import type { EarlierRound } from "./checkpoint_writer.ts";
 
 const valuesOfTurn = 2 ** 18; // 10 ms of generating
 
-export interface LostStage {
+interface LostStage {
   readonly round: number;
   readonly stage: StageIndex;
   readonly sources: readonly ParameterSource[];
   readonly gradientSquares: readonly number[];
 }
 
-export interface RestorePlace {
+interface RestorePlace {
   readonly config: RunConfig;
   readonly stages: readonly StageSpec[];
   readonly blobs: BlobAccess;

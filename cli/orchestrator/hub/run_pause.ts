@@ -95,7 +95,7 @@ class RoomWait {
 
 const mebibytes = (bytes: number): string => `${Math.max(1, Math.ceil(bytes / 2 ** 20))} MiB`;
 
-export interface RunPauseOptions {
+interface RunPauseOptions {
   readonly timers: Timers;
   readonly driver: { hold(): void; resume(): void };
   readonly onRecord: (record: RunRecord) => void;
@@ -224,7 +224,7 @@ function isUnclear(error: unknown): boolean {
   return error instanceof JournalError && error.code === "storage";
 }
 
-export type HoldReason = "disk" | "owner";
+type HoldReason = "disk" | "owner";
 
 /** The run goes on when no reason is left. */
 export class Holds {

@@ -7,7 +7,7 @@ import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import type { MemberStore } from "./hub_store.ts";
 import type { RunPause } from "./run_pause.ts";
 
-export interface StoreDutiesOptions {
+interface StoreDutiesOptions {
   readonly state: OrchestratorState;
   readonly driver: { readonly isFull: boolean; enqueue(event: OrchestratorEvent): void };
   readonly pause: RunPause;

@@ -30,7 +30,7 @@ const groupsUnderWay = 2; // one is written while the next is on its way
 const groupBytes = 4 * 2 ** 20;
 const mostBytes = 16 * 2 ** 20; // not yet durable; more is back-pressure
 
-export interface JournalThreadOptions extends OpenJournalOptions {
+interface JournalThreadOptions extends OpenJournalOptions {
   readonly onCompacted?: (sequence: number) => void;
   readonly onSnapshotWanted: (because: string) => void;
   /** @default a thread of its own */
@@ -43,12 +43,12 @@ export interface WriterHandlers {
 }
 
 /** Messages arrive in order. */
-export interface WriterLink {
+interface WriterLink {
   send(message: ToJournal, transfer: Transferable[]): void;
   end(): void;
 }
 
-export interface OpenedThread {
+interface OpenedThread {
   readonly thread: JournalThread;
   readonly recovered: Recovered & { readonly sequence: number };
 }

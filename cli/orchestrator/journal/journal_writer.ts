@@ -17,7 +17,7 @@ import {
   unpackEntries,
 } from "./journal_messages.ts";
 
-export interface JournalWriterOptions {
+interface JournalWriterOptions {
   readonly send: (message: FromJournal) => void;
   readonly compact: (history: History, signal: AbortSignal) => Promise<Uint8Array>;
   /** @default the disk's own errors */

@@ -19,7 +19,7 @@ import { answerOf, type OwnerRequest, readBody, readOwnerCall, refusal } from ".
 export const adminPath = "/api/v1/admin";
 const nsPerMs = 1_000_000n;
 
-export interface AdminPageOptions {
+interface AdminPageOptions {
   readonly run: string;
   readonly owner: NodeId;
   readonly verify: Verify;

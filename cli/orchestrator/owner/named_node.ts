@@ -7,7 +7,7 @@ import { type NodeId, nodeId } from "../../../core/ids.ts";
 import { UsageError } from "../../program/errors.ts";
 
 /** Easy to type; one in some 60 million pairs of addresses shares them. */
-export const fewestCharacters = 6;
+const fewestCharacters = 6;
 
 export const beginningPattern = new RegExp(`^[1-9A-HJ-NP-Za-km-z]{${fewestCharacters},64}$`);
 

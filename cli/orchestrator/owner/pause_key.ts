@@ -5,7 +5,7 @@ import type { KeyAction } from "../../terminal/screen/live_screen.ts";
 import { identityAt, sendToHub } from "./owner_call.ts";
 import type { OwnerRequest } from "./owner_request.ts";
 
-export interface PauseKeyOptions {
+interface PauseKeyOptions {
   readonly isPaused: () => boolean;
   /** Returns what was done; rejects with the reason. */
   readonly act: (request: OwnerRequest) => Promise<string>;

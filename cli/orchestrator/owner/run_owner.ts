@@ -14,7 +14,7 @@ import { type OwnerDecisions, writeOwnerDecisions } from "./owner_file.ts";
 import { nodeNamed } from "./named_node.ts";
 import type { OwnerRequest } from "./owner_request.ts";
 
-export interface RunOwnerOptions {
+interface RunOwnerOptions {
   readonly folder: string;
   readonly decisions: OwnerDecisions;
   readonly role: () => Pick<

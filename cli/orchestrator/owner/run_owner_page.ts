@@ -5,7 +5,7 @@ import { defaultNetLimits } from "../../../net/limits.ts";
 import { listen } from "../../../net/server.ts";
 import { systemRandom } from "../../../net/timers.ts";
 import type { CommandContext } from "../../terminal/command.ts";
-import { untilAborted } from "../../observe/dashboard/run_dashboard.ts";
+import { untilAborted } from "../../program/aborted.ts";
 import { attempting } from "../../program/errors.ts";
 import { type OwnedRun, sendToHub } from "./owner_call.ts";
 import { createHash, timingSafeEqual } from "node:crypto";

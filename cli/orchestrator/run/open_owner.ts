@@ -10,7 +10,7 @@ import type { RunningOrchestrator } from "../hub/running_orchestrator.ts";
 import { type PreparedRun, saveResumedRun } from "./prepare_run.ts";
 import type { ServedAt } from "../../address/public_address.ts";
 
-export interface OwnerParts {
+interface OwnerParts {
   readonly prepared: PreparedRun;
   readonly at: ServedAt;
   readonly role: () => RunningOrchestrator;

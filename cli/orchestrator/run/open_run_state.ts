@@ -31,7 +31,7 @@ import { type BegunAt, savedSummary } from "../../observe/run_summary.ts";
 const storedBlobs = 256; // of the largest size, at once
 const ownBlobs = 64; // reserved for the orchestrator to end a round
 
-export interface OpenRunState {
+interface OpenRunState {
   readonly store: LocalBlobStore;
   readonly memberBytes: number;
   readonly journal: OpenedJournal["journal"];
@@ -39,17 +39,17 @@ export interface OpenRunState {
   readonly from: { readonly step: number; readonly sources: RoundSources } | null;
 }
 
-export interface OpenRunOptions {
+interface OpenRunOptions {
   readonly prepared: Pick<PreparedRun, "config" | "folder" | "runId" | "found">;
   readonly stages: readonly StageSpec[];
   readonly onReplayed: (effects: readonly OrchestratorEffect[]) => void;
   readonly onLost?: (hash: BlobHash) => void;
-  readonly openJournal?: OpenJournal; // @default written by this thread
+  readonly openJournal: OpenJournal;
   readonly warn: (text: string) => void;
 }
 
 export async function openRunState(options: OpenRunOptions): Promise<OpenRunState> {
-  const { prepared, stages, onReplayed, warn } = options;
+  const { prepared, stages, onReplayed, openJournal, warn } = options;
   const { config, folder, runId, found } = prepared;
   const { path } = folder;
   const { journal, recovered } = await openRunJournal({
@@ -60,7 +60,7 @@ export async function openRunState(options: OpenRunOptions): Promise<OpenRunStat
     checkpoint: found?.manifest ?? null,
     onReplayed,
     warn,
-    ...(options.openJournal === undefined ? {} : { open: options.openJournal }),
+    open: openJournal,
   });
   const round = recovered?.state.round ?? found?.manifest.round ?? 0;
   for (const kept of await putAsideNewer({ folder: `${path}/checkpoints`, round })) {
@@ -114,7 +114,7 @@ async function putBack(
   }
 }
 
-export interface OpenStorage extends OpenRunState {
+interface OpenStorage extends OpenRunState {
   readonly members: HubStore;
   /** By the journal's mark or the last summary. */
   readonly toldStep: number | null;
@@ -123,7 +123,7 @@ export interface OpenStorage extends OpenRunState {
 
 /** Opens the journal first: its lock refuses a second process before anything else is written. */
 export async function openStorage(
-  { limits, ...options }: OpenRunOptions & { limits: NetLimits },
+  { limits, ...options }: Omit<OpenRunOptions, "openJournal"> & { limits: NetLimits },
 ): Promise<OpenStorage> {
   const { config, folder: { path: folder } } = options.prepared;
   const hadJournal = await hasJournal(folder);

@@ -18,7 +18,7 @@ import type { PreparedRun } from "./prepare_run.ts";
 
 const keptCheckpoints = 3;
 
-export interface OwnMachineOptions {
+interface OwnMachineOptions {
   readonly stages: readonly StageSpec[];
   readonly warn: (text: string) => void;
   readonly place: HubPlace;

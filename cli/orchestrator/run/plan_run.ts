@@ -37,7 +37,7 @@ export interface RunPlan {
   readonly advice: PlanAdvice;
 }
 
-export interface PlanAdvice {
+interface PlanAdvice {
   readonly folder: string; // how to give a run another folder
   readonly steps: string | null; // the file's line
 }

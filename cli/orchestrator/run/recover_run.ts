@@ -18,7 +18,7 @@ import { exists } from "../../files/run_folder.ts";
 import { shellWord } from "../../program/shell_words.ts";
 import { stateVersion } from "../../../core/orchestrator/state.ts";
 import { version } from "../../program/version.ts";
-import { HubJournal, type OpenedJournal, type OpenHubJournal } from "../hub/journal/hub_journal.ts";
+import type { OpenedJournal, OpenHubJournal } from "../hub/journal/hub_journal.ts";
 
 const fileName = "journal.db";
 const fileNames = [fileName, `${fileName}-wal`, `${fileName}-shm`, markPath(fileName)];
@@ -30,7 +30,7 @@ export interface Progress {
   readonly step: number;
 }
 
-export interface RecoverOptions {
+interface RecoverOptions {
   readonly folder: string;
   readonly runId: string;
   readonly config: RunConfig;
@@ -38,14 +38,13 @@ export interface RecoverOptions {
   readonly checkpoint: Progress | null;
   readonly onReplayed: NonNullable<OpenHubJournal["onReplayed"]>;
   readonly warn: (text: string) => void;
-  /** @default written by this thread */
-  readonly open?: OpenJournal;
+  readonly open: OpenJournal;
 }
 
 export type OpenJournal = (request: OpenHubJournal) => OpenedJournal | Promise<OpenedJournal>;
 
 export async function openRunJournal(options: RecoverOptions): Promise<OpenedJournal> {
-  const { folder, runId, config, hasBegun, onReplayed, warn, open = (request) => HubJournal.open(request) } = options;
+  const { folder, runId, config, hasBegun, onReplayed, warn, open } = options;
   const path = `${folder}/${fileName}`;
   const identity = { run: runId, program: `${version}, state ${stateVersion}`, config: hashOf(config) };
   const request: OpenHubJournal = { path, identity, maxBytes: journalBytes, onReplayed };
@@ -56,7 +55,7 @@ export async function openRunJournal(options: RecoverOptions): Promise<OpenedJou
   }
   const mark = readMark(markPath(path));
   try {
-    return await openOld(request, { ...options, open, mark });
+    return await openOld(request, { ...options, mark });
   } catch (error) {
     if (!(error instanceof JournalError)) throw error;
     if (isNoDamage(error)) throw userError(error, folder);
@@ -84,7 +83,7 @@ type MarkFound = Mark | "damaged" | null;
 
 async function openOld(
   request: OpenHubJournal,
-  options: RecoverOptions & { open: OpenJournal; mark: MarkFound },
+  options: RecoverOptions & { mark: MarkFound },
 ): Promise<OpenedJournal> {
   const { folder, config, checkpoint, open, mark, warn } = options;
   const isThere = await hasJournal(folder);

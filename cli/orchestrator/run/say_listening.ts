@@ -13,7 +13,7 @@ import { isLoopbackHost, type ServedAt } from "../../address/public_address.ts";
 import type { SavedRun } from "../../files/saved_run.ts";
 import { servedCertificate } from "../../files/tls_files.ts";
 
-export interface OpenPort {
+interface OpenPort {
   readonly place: Omit<HubPlace, "host" | "ports" | "urlAt">;
   readonly at: ServedAt;
   readonly saved: Pick<SavedRun, "host" | "port"> | null;

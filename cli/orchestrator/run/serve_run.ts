@@ -17,7 +17,7 @@ import type { HubStore } from "../hub/hub_store.ts";
 import type { RunningOrchestrator } from "../hub/running_orchestrator.ts";
 import type { Projection } from "../../observe/projection/projection.ts";
 
-export interface ServedParts {
+interface ServedParts {
   readonly runId: string;
   readonly owner: RunOwner;
   readonly role: RunningOrchestrator;

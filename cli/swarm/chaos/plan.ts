@@ -11,6 +11,7 @@
  */
 
 import { didYouMean } from "../../../core/settings/suggest.ts";
+import { meantText } from "../../terminal/options/args.ts";
 
 /** Without an index the target is drawn. */
 export type ChaosAction =
@@ -32,7 +33,7 @@ export interface ChaosStatement {
 
 export type ChaosPlan = readonly ChaosStatement[];
 
-export type ParsedPlan =
+type ParsedPlan =
   | { readonly ok: true; readonly plan: ChaosPlan }
   | { readonly ok: false; readonly problem: string; readonly next: string };
 
@@ -72,10 +73,9 @@ function wordsOf(statement: string): string[] {
 }
 
 function refused(rule: string, value: string, meant: string | null = null): ParsedPlan {
-  const guess = meant === null ? "" : `. Did you mean ${meant}?`;
   return {
     ok: false,
-    problem: `Cannot use --chaos: ${rule}, but got '${shown(value)}'${guess}`,
+    problem: `Cannot use --chaos: ${rule}, but got '${shown(value)}'${meantText(meant)}`,
     next: "For example: --chaos 'kill-miner every 20 steps; kill-orchestrator at step 30'",
   };
 }

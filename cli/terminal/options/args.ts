@@ -11,7 +11,7 @@ export interface ParsedArguments {
   readonly positionals: readonly string[];
 }
 
-export interface SplitWords {
+interface SplitWords {
   readonly name: string | undefined;
   readonly rest: readonly string[];
 }
@@ -27,7 +27,7 @@ export function splitCommand(words: readonly string[], common: readonly OptionSp
   return { name: undefined, rest: words };
 }
 
-export interface ParseRequest {
+interface ParseRequest {
   readonly words: readonly string[];
   /** From files and the run, the strongest last; the words override it. @default nothing */
   readonly below?: readonly string[];
@@ -113,10 +113,13 @@ export function closest(word: string, candidates: readonly string[]): string | u
   return near[0]?.candidate;
 }
 
+export const meantText = (guess: string | null | undefined): string =>
+  guess === undefined || guess === null ? "" : `. Did you mean ${guess}?`;
+
 function unknownOption(word: string, { specs, next }: { specs: Map<string, OptionSpec>; next: string }): UsageError {
   const name = word.replace(/^-+/, "");
   const guess = closest(name, [...specs.keys()]) ?? meantByValue(name, [...specs.values()]);
-  const meant = guess === undefined ? "" : `. Did you mean --${guess}?`;
+  const meant = meantText(guess === undefined ? null : `--${guess}`);
   return new UsageError(`This command has no option ${word}${meant}`, { next });
 }
 
@@ -152,8 +155,7 @@ function readValue(spec: OptionSpec, text: string, next: string): OptionValue {
       return text;
     case "choice": {
       if (spec.choices.includes(text)) return text;
-      const guess = closest(text, spec.choices);
-      const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
+      const meant = meantText(closest(text, spec.choices));
       throw wrongValue({ name: spec.name, rule: `one of ${spec.choices.join(", ")}`, text, next, meant });
     }
     case "int":

@@ -5,7 +5,7 @@ import { coldkeyOptions, hotkeyOption, walletOptions, walletPathOption } from ".
 
 export const defaultNetuid = 9;
 
-export const endpointOption: OptionSpec = {
+const endpointOption: OptionSpec = {
   name: "endpoint",
   kind: "string",
   placeholder: "CHAIN",
@@ -14,7 +14,7 @@ export const endpointOption: OptionSpec = {
   doc: "finney, test, local, or ws:// and wss:// addresses, separated by commas",
 };
 
-export const netuidOption: OptionSpec = {
+const netuidOption: OptionSpec = {
   name: "netuid",
   kind: "int",
   placeholder: "N",
@@ -24,7 +24,7 @@ export const netuidOption: OptionSpec = {
   doc: "the subnet",
 };
 
-export const timeoutOption: OptionSpec = {
+const timeoutOption: OptionSpec = {
   name: "timeout",
   kind: "float",
   placeholder: "SECONDS",

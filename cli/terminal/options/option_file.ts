@@ -32,7 +32,7 @@ export async function wordsOfFile(
   return fileOptions(options).flatMap((spec) => wordsOfEntry(spec, file.table[spec.name]) ?? []);
 }
 
-export interface OptionProblem {
+interface OptionProblem {
   readonly line: number;
   readonly text: string;
 }

@@ -128,7 +128,7 @@ export const flagPaths: Readonly<Record<string, KnobPath>> = {
 
 const textFlags: ReadonlySet<string> = new Set(["codec", "merge", "corpus", "prompt"]);
 
-export interface ResolvedRun {
+interface ResolvedRun {
   readonly config: RunConfig;
   readonly origins: Origins;
 }
@@ -223,7 +223,7 @@ function textFile(name: unknown): string | null {
   return typeof name === "string" && name !== "sotu" && name !== "" ? name : null;
 }
 
-export interface GivenRun {
+interface GivenRun {
   readonly file: ConfigFile | null;
   readonly input: ResolveInput;
 }

@@ -52,7 +52,7 @@ export interface SecretTerminal {
   onTerminate(callback: () => void): () => void;
 }
 
-export const processTerminal: SecretTerminal = {
+const processTerminal: SecretTerminal = {
   isTerminal: () => Deno.stdin.isTerminal() && Deno.stderr.isTerminal(),
   setRaw: (isRaw) => Deno.stdin.setRaw(isRaw),
   async read() {
@@ -111,7 +111,7 @@ function removeCharacter(line: number[]): void {
   while (byte !== undefined && (byte & 0xc0) === 0x80) byte = line.pop();
 }
 
-export interface PasswordQuestion {
+interface PasswordQuestion {
   readonly question: string;
   readonly isNew: boolean; // asked for twice, with a minimum length
   readonly terminal?: SecretTerminal;

@@ -1,6 +1,6 @@
 /** The options of a long-running role. */
 
-import type { OptionSpec } from "../command.ts";
+import type { OptionSpec, OptionValues } from "../command.ts";
 
 export const defaultLogBytes = 8 * 1024 * 1024;
 
@@ -29,6 +29,12 @@ export const logOptions: readonly OptionSpec[] = [
     doc: "full log files to keep besides the open one: PATH.1 is the newest",
   },
 ];
+
+const passedOn = ["log-level", "log-format"] as const;
+
+/** For a process that a command starts. */
+export const logWords = (options: OptionValues): string[] =>
+  passedOn.flatMap((name) => options.given(name) ? [`--${name}`, options.text(name)!] : []);
 
 export const autoRestartOption: OptionSpec = {
   name: "auto-restart",

@@ -45,7 +45,7 @@ export const coldkeyOptions: readonly OptionSpec[] = [
   ...passwordOptions,
 ];
 
-export interface OpenedHotkey {
+interface OpenedHotkey {
   readonly pair: HotkeyPair;
   readonly place: HotkeyPlace;
   readonly path: string;

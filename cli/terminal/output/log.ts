@@ -19,7 +19,7 @@ export interface Log {
   error(text: string): void;
 }
 
-export interface LogOptions {
+interface LogOptions {
   readonly least: LogLevel;
   readonly format?: LogFormat;
   readonly paint: Paint;

@@ -17,12 +17,12 @@ import { withoutColour } from "../text/format.ts";
 import { type SummaryFields, summaryTable } from "./summary_table.ts";
 
 /** `live`: a moving screen on a terminal; `plain`: lines for people; `json`: for programs. */
-export type OutputMode = "live" | "plain" | "json";
+type OutputMode = "live" | "plain" | "json";
 
 /** Injected, because few commands draw and all load this file. */
-export type CreateTerminal = (options: LiveTerminalOptions) => LiveTerminal;
+type CreateTerminal = (options: LiveTerminalOptions) => LiveTerminal;
 
-export type OutputEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
+type OutputEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 export interface Output {
   readonly mode: OutputMode;
@@ -56,7 +56,7 @@ export interface Output {
   askToStop(): void;
 }
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly host: Host;
   readonly json: boolean;
   readonly quiet: boolean;

@@ -6,13 +6,13 @@
 import type { Output } from "./output.ts";
 import { bar, byteSize, cut, decimal, roughly } from "../text/format.ts";
 
-export interface Progress {
+interface Progress {
   /** `total` null: unknown. `now`: what is worked at. */
   at(done: number, total: number | null, now?: string): void;
   close(): void;
 }
 
-export interface ProgressOptions {
+interface ProgressOptions {
   readonly label: string;
   readonly unit?: "bytes" | string; // "moments"; @default none
   readonly nowMs: () => number; // monotonic
@@ -118,7 +118,7 @@ export function leftOf(
   return (Math.max(0, total - done) * tookMs) / part;
 }
 
-export interface ShownProgress {
+interface ShownProgress {
   readonly label: string;
   readonly unit: string;
   readonly done: number;

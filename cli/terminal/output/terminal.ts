@@ -19,7 +19,7 @@ const clearToLineEnd = `${escape}K`;
 const narrowest = 39; // for a window of 40 columns
 const clearBelow = `${escape}J`;
 
-export interface TerminalSize {
+interface TerminalSize {
   readonly columns: number;
   readonly rows: number;
 }

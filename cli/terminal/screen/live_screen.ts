@@ -30,7 +30,7 @@ export interface KeyAction {
   act(): Promise<string | null>;
 }
 
-export interface LiveScreenOptions {
+interface LiveScreenOptions {
   readonly output: Output;
   readonly nowMs: () => number;
   readonly frame: (room: FrameRoom) => string[];

@@ -19,7 +19,7 @@ import { systemRandom, systemTimers } from "../../../net/timers.ts";
 import { nextTurn } from "../../../net/turns.ts";
 import { hubTickets } from "../../orchestrator/hub/hub_tickets.ts";
 import { type Measured, Meter } from "./meter.ts";
-import { aborted } from "./peer_processes.ts";
+import { unlessAborted } from "../../program/aborted.ts";
 import { sampleTask } from "./relay.ts";
 
 const turnsAtOnce = 64;
@@ -72,7 +72,7 @@ export async function measureMessages(seconds: number, signal: AbortSignal): Pro
   }, createLoopback((wire) => hub.accept(wire)));
   node.connect();
   try {
-    return await Promise.race([meter.done, aborted(signal)]);
+    return await unlessAborted(signal, meter.done);
   } finally {
     isOver = true;
     node.close("benchmark over");

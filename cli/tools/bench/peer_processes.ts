@@ -1,5 +1,6 @@
 /** The two processes at the ends of a relay. Neither outlives the measurement. */
 
+import { unlessAborted } from "../../program/aborted.ts";
 import { type Child, lastLines, startChild } from "../../swarm/role_process.ts";
 import type { PeerSpec } from "./peer.ts";
 
@@ -21,11 +22,8 @@ export async function betweenPeers<T>(
   );
   try {
     const tooLate = AbortSignal.timeout(1000 * by.seconds * 2 + patienceMs);
-    return await Promise.race([
-      by.measure,
-      ...children.map(endedEarly),
-      aborted(AbortSignal.any([by.signal, tooLate])),
-    ]);
+    const measured = Promise.race([by.measure, ...children.map(endedEarly)]);
+    return await unlessAborted(AbortSignal.any([by.signal, tooLate]), measured);
   } finally {
     for (const child of children) child.kill("SIGKILL");
     await Promise.all(children.map((child) => child.ended));
@@ -36,11 +34,4 @@ export async function betweenPeers<T>(
 async function endedEarly({ name, ended, logPath }: Child): Promise<never> {
   const code = await ended;
   throw new Error(`The ${name} of a benchmark ended with code ${code}: ${await lastLines(logPath)}`);
-}
-
-export function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 }

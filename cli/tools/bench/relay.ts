@@ -31,7 +31,7 @@ import { Driver } from "../../roles/driver.ts";
 
 export type RelayWay = "session" | "session, hashed" | "session, journaled" | "ws";
 
-export interface RelayOptions {
+interface RelayOptions {
   readonly way: RelayWay;
   readonly segmentBytes: number;
   readonly seconds: number;
@@ -43,7 +43,7 @@ const inFlightBytes = 16 * 1024 * 1024;
 /** Fills the pipes, bounded as credits bound a miner. */
 const turnsAtOnce = (segmentBytes: number) => Math.min(64, Math.max(4, Math.round(inFlightBytes / segmentBytes)));
 
-export interface MeasuredRelay extends Measured {
+interface MeasuredRelay extends Measured {
   readonly eventsPerCommit?: number; // journaled only
 }
 

@@ -31,9 +31,9 @@ export interface SizeWorth {
   readonly linkBytesPerToken: number;
 }
 
-export const judgedSizes = sizeNames.filter((size) => size !== "toy");
+const judgedSizes = sizeNames.filter((size) => size !== "toy");
 
-export interface Worth {
+interface Worth {
   readonly worker: ComputeWorker;
   readonly adapter: FitAdapter;
   readonly memory: Memory;

@@ -1,16 +1,14 @@
 /** Refuses unknown benchmarks, and words and options that the chosen one does not take. */
 
-import { closest } from "../../terminal/options/args.ts";
+import { closest, meantText } from "../../terminal/options/args.ts";
 import type { CommandContext, OptionSpec } from "../../terminal/command.ts";
 import { UsageError } from "../../program/errors.ts";
 import { printable } from "../../terminal/text/format.ts";
 
 export function unknownName(kind: string, given: { name: string; known: readonly string[] }): UsageError {
   const { name, known } = given;
-  const guess = closest(name, known);
-  const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
   return new UsageError(
-    `There is no ${kind} '${printable(name)}', only ${known.join(", ")}${meant}`,
+    `There is no ${kind} '${printable(name)}', only ${known.join(", ")}${meantText(closest(name, known))}`,
     { next: "See the list with --help" },
   );
 }

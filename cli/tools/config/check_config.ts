@@ -15,7 +15,7 @@ import { plural, printable } from "../../terminal/text/format.ts";
 import { type FilePurpose, filePurposes, isRunFile } from "../../terminal/options/file_kind.ts";
 import { namedFileProblems, walletNote } from "./named_files.ts";
 
-export interface CheckedFile {
+interface CheckedFile {
   readonly purpose: FilePurpose;
   readonly problems: readonly string[];
   readonly note?: string | null;
@@ -76,7 +76,7 @@ async function checkFile(
 }
 
 /** The files that the settings name are not checked. */
-export async function problemsOf(
+async function problemsOf(
   file: ConfigFile,
   { given, commands }: { given: FilePurpose | null; commands: CommandTable },
 ): Promise<CheckedFile> {

@@ -76,7 +76,7 @@ function configOf(size: string | undefined): RunConfig {
 /** All other settings are comments. */
 const active: readonly KnobPath[] = ["name", "size", "swarm.replicas"];
 
-export function runFileText(config: RunConfig): string {
+function runFileText(config: RunConfig): string {
   const lines = [
     `# Settings of a run of size ${config.size}: ${short(modelParameters(config.model))} parameters.`,
     "# A line that begins with # shows the value in a new run; an existing run keeps its own. Remove the # to set it.",
@@ -97,7 +97,7 @@ export function runFileText(config: RunConfig): string {
   return `${lines.join("\n")}\n`;
 }
 
-export function nodeFileText(command: Command): string {
+function nodeFileText(command: Command): string {
   return `${
     [
       `# Options of iota ${command.name}: --name VALUE is name = "VALUE" here. The command line overrides this file.`,

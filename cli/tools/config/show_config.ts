@@ -39,7 +39,7 @@ export async function showConfig(context: CommandContext): Promise<number> {
   return 0;
 }
 
-export const isChosen = (origins: Origins, path: KnobPath) => origins[path] === "flag" || origins[path] === "file";
+const isChosen = (origins: Origins, path: KnobPath) => origins[path] === "flag" || origins[path] === "file";
 
 interface Sources {
   readonly config: RunConfig;
@@ -48,7 +48,7 @@ interface Sources {
   readonly options: OptionValues;
 }
 
-export function sourceText(path: KnobPath, { config, origins, file, options }: Sources): string {
+function sourceText(path: KnobPath, { config, origins, file, options }: Sources): string {
   switch (origins[path]) {
     case "flag":
       return `--${givenOption(options, path) ?? "set"}`;
@@ -103,7 +103,7 @@ function hubLines(
 
 const widestSetting = 34;
 
-export function configLines(
+function configLines(
   { config, paths, sourceOf, columns }: {
     config: RunConfig;
     paths: readonly KnobPath[];

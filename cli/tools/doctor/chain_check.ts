@@ -23,12 +23,12 @@ import { explaining, findHotkey } from "../../terminal/options/wallet_options.ts
 const oldestHeadMs = 60_000;
 const oldestHeadBlocks = 6;
 
-export interface ChainTarget extends NamedChain {
+interface ChainTarget extends NamedChain {
   readonly hotkey: Promise<string | null>; // null: unknown
   readonly deadlineMs: number;
 }
 
-export interface ChainProbe {
+interface ChainProbe {
   readonly verdict: Verdict;
   readonly clock: ClockSample | null;
 }
@@ -71,7 +71,7 @@ export async function probeChain(target: ChainTarget): Promise<ChainProbe> {
   }
 }
 
-export interface ChainFactsSeen {
+interface ChainFactsSeen {
   readonly endpoint: string;
   readonly netuid: number;
   readonly block: number;

@@ -23,7 +23,7 @@ import { departureText, useProcessor } from "../../device/device_check.ts";
 
 const gemmBudgetMs = 600;
 
-export interface OpenedDevice {
+interface OpenedDevice {
   readonly worker: ComputeWorker;
   readonly facts: DeviceFacts | null; // null: the processor
 }
@@ -99,7 +99,7 @@ export class DeviceChecks {
   }
 }
 
-export interface AdapterFacts {
+interface AdapterFacts {
   readonly name: string;
   readonly isSoftware: boolean;
   readonly reason?: string | null;

@@ -16,7 +16,7 @@ const slowSyncMs = 100; // the orchestrator's journal waits for one per batch of
 const syncs = 5;
 const probeBytes = 4096;
 
-export interface DiskFacts {
+interface DiskFacts {
   readonly folder: string;
   readonly exists: boolean;
   readonly freeBytes: number;

@@ -14,14 +14,14 @@ import { good, skipped, type Verdict, wrong } from "./verdict.ts";
 
 export const usualHub = "ws://127.0.0.1:9009";
 
-export interface HubTarget {
+interface HubTarget {
   readonly url: string;
   readonly isNamed: boolean;
   readonly trust: Promise<HubTrust>;
   readonly deadlineMs: number;
 }
 
-export interface HubProbe {
+interface HubProbe {
   readonly verdict: Verdict;
   readonly clock: ClockSample | null;
 }

@@ -19,7 +19,7 @@ export function checkProgram(): Promise<Verdict> {
   return Promise.resolve(good(text, { version, deno: Deno.version.deno, os, arch, cores }));
 }
 
-export interface MemoryFacts {
+interface MemoryFacts {
   readonly totalBytes: number;
   readonly availableBytes: number;
 }

@@ -8,7 +8,7 @@ import { sizeNames } from "../../../core/config/size.ts";
 import { openProgress } from "../../terminal/output/progress.ts";
 import { withDeadline } from "../../../chain/subtensor/connection/timers.ts";
 import { systemTimers } from "../../../net/timers.ts";
-import { closest, parseOptions } from "../../terminal/options/args.ts";
+import { closest, meantText, parseOptions } from "../../terminal/options/args.ts";
 import type { CommandContext, OptionSpec, OptionValues } from "../../terminal/command.ts";
 import { UsageError, UserError } from "../../program/errors.ts";
 import { hubTrust } from "../../node/find/hub_trust.ts";
@@ -176,9 +176,7 @@ function chosen(checks: readonly Check[], skip: string | undefined): Check[] {
   const known = [...names, ...remoteNames];
   for (const name of left) {
     if (known.includes(name)) continue;
-    const guess = closest(name, known);
-    const meant = guess === undefined ? "" : `. Did you mean ${guess}?`;
-    throw new UsageError(`There is no check '${name}'${meant}`, {
+    throw new UsageError(`There is no check '${name}'${meantText(closest(name, known))}`, {
       next: `The checks are ${known.join(", ")}`,
     });
   }

@@ -20,7 +20,7 @@ import { stageFlopsPerToken, stageParameterLengths } from "../../../core/model/s
 import { stageWires } from "../../../core/model/stage_wires.ts";
 import { reducesAlone } from "../../../core/orchestrator/merge/reducing.ts";
 
-export interface BothWays {
+interface BothWays {
   readonly received: number;
   readonly sent: number;
 }

@@ -34,7 +34,7 @@ const whileItFails = `  <dict>
     <false/>
   </dict>`;
 
-export function plistText({ name, isNode, program, workingFolder }: ServicePlan): string {
+function plistText({ name, isNode, program, workingFolder }: ServicePlan): string {
   const words = program.map((word) => `    <string>${escaped(word)}</string>`).join("\n");
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!-- Written by "iota service install"; "iota service remove" deletes it. -->

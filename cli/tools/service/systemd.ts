@@ -38,7 +38,7 @@ const hardening = [
   "UMask=0077",
 ];
 
-export function unitText(plan: ServicePlan, { hasNamespaces }: { hasNamespaces: boolean }): string {
+function unitText(plan: ServicePlan, { hasNamespaces }: { hasNamespaces: boolean }): string {
   const { role, isNode, program, workingFolder, writes, variables } = plan;
   const longestWaitSeconds = isNode ? 300 : 30; // all nodes wait for an orchestrator
   const hidesOwn = [...program, workingFolder, ...writes].some((path) => /^\/(var\/)?tmp(\/|$)/.test(path));

@@ -14,7 +14,7 @@ import { tileColumns, tileRows } from "../kernels/gemm_kernels.ts";
 export type AttentionAddresses = Readonly<Record<keyof AttentionGradientTensors, number>>;
 
 /** A unit is a sequence's heads of one group. */
-export interface Units {
+interface Units {
   readonly from: number;
   readonly to: number;
 }

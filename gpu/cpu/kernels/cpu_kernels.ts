@@ -7,7 +7,7 @@ import { addGemm } from "./gemm_kernels.ts";
 import { addMuon } from "./muon_kernels.ts";
 import { addRowKernels } from "./rows.ts";
 
-export type Kernel = (...values: readonly number[]) => void;
+type Kernel = (...values: readonly number[]) => void;
 
 export const kernelNames = [
   ...["packRows", "packLines", "multiplyTile", "multiplyAddTile", "multiplyBlock"],
@@ -21,7 +21,7 @@ export type CpuKernels = Readonly<Record<typeof kernelNames[number], Kernel>>;
 
 const compiled = new Map<boolean, WebAssembly.Module>(); // by whether the memory is shared
 
-export function kernelModule({ isShared }: { isShared: boolean }): Uint8Array<ArrayBuffer> {
+function kernelModule({ isShared }: { isShared: boolean }): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder();
   addGemm(module);
   addElementwise(module);

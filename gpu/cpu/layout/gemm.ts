@@ -116,7 +116,7 @@ export class Gemm {
   }
 }
 
-export interface LowerRows {
+interface LowerRows {
   readonly a: Operand;
   readonly b: Operand;
   readonly c: number;
@@ -126,7 +126,7 @@ export interface LowerRows {
   readonly to: number; // the same, or `side`
 }
 
-export interface PackedPart {
+interface PackedPart {
   readonly to: number;
   readonly first: number;
   readonly count: number;
@@ -135,7 +135,7 @@ export interface PackedPart {
   readonly width: number; // tileRows or tileColumns
 }
 
-export interface PackedProduct {
+interface PackedProduct {
   readonly a: number;
   readonly b: number;
   readonly c: number;

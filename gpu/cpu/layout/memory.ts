@@ -32,7 +32,7 @@ export class OutOfMemoryError extends Error {
 
 const alignment = 64;
 
-export interface MemoryOptions {
+interface MemoryOptions {
   readonly isPaper?: boolean;
   readonly isShared?: boolean;
   readonly partBytes?: number | undefined;

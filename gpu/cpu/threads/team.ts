@@ -9,7 +9,7 @@ import type { CpuMemory } from "../layout/memory.ts";
 import type { StartHelpers } from "./helper_messages.ts";
 import { JobBoard } from "./job_board.ts";
 
-export const mostThreads = 256;
+const mostThreads = 256;
 
 /** Estimated time on one thread. */
 export interface Sharing {
@@ -21,7 +21,7 @@ const usualSharing: Sharing = { leastNs: 60_000, leastRangeNs: 10_000 }; // waki
 const leastWork = 10; // of a range, in multiples of its fixed cost
 const rangesPerThread = 4; // so that a delayed thread takes fewer
 
-export interface TeamOptions {
+interface TeamOptions {
   readonly threads?: number; // @default 1
   readonly sharing?: Sharing | undefined;
 }

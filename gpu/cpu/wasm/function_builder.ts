@@ -28,7 +28,7 @@ const branchIf = 0x0d;
 const otherwise = 0x05;
 const end = 0x0b;
 
-export interface Loop {
+interface Loop {
   readonly from?: Expression<"i32">; // @default 0
   readonly below: Expression<"i32">;
   readonly by?: number; // @default 1

@@ -13,7 +13,7 @@ interface BuiltFunction {
   readonly body: readonly number[];
 }
 
-export interface Callable<Types extends Signature> {
+interface Callable<Types extends Signature> {
   readonly call: (args: { readonly [Name in keyof Types]: Expression<Types[Name]> }) => Statement;
 }
 

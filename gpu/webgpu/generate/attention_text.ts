@@ -10,7 +10,7 @@ export interface RowsOfLanes {
   readonly lanes: number; // rows per workgroup
 }
 
-export interface Walk {
+interface Walk {
   readonly memory?: string; // workgroup memory
   readonly walk: string; // loop over the rows before `end`
 }

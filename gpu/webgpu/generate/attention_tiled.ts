@@ -7,7 +7,7 @@
 import { attentionShape, dot, entry, forwardText, queryGradientText, type RowsOfLanes } from "./attention_text.ts";
 import { each, range } from "./unrolled.ts";
 
-export interface TiledAttention extends RowsOfLanes {
+interface TiledAttention extends RowsOfLanes {
   readonly together: number; // rows of the other side; divides a tile's rows
 }
 

@@ -36,7 +36,7 @@ export interface SharedGemm {
 /** From the largest tile to the smallest. */
 export type GemmChoice = Readonly<Record<GemmKind, readonly GemmSettings[]>>;
 
-export const ofEachKind = (settingsOf: (kind: GemmKind) => readonly GemmSettings[]): GemmChoice => ({
+const ofEachKind = (settingsOf: (kind: GemmKind) => readonly GemmSettings[]): GemmChoice => ({
   forward: settingsOf("forward"),
   inputGradient: settingsOf("inputGradient"),
   weightGradient: settingsOf("weightGradient"),
@@ -83,7 +83,7 @@ export function settingsFor(
   return present(found, "each product has a setting");
 }
 
-export interface GemmTile {
+interface GemmTile {
   readonly rows: number; // outputs per workgroup
   readonly columns: number;
 }
@@ -98,7 +98,7 @@ export function gemmTile(settings: GemmSettings): GemmTile {
 /** Spare vectors in a line of a tile (gemm_shared.ts). */
 export const linePadding = 1;
 
-export function gemmNeeds(settings: GemmSettings): { invocations: number; workgroupBytes: number } {
+function gemmNeeds(settings: GemmSettings): { invocations: number; workgroupBytes: number } {
   if (settings.family === "direct") return { invocations: settings.lanes, workgroupBytes: 0 };
   const { rows, columns } = gemmTile(settings);
   return {
@@ -107,7 +107,7 @@ export function gemmNeeds(settings: GemmSettings): { invocations: number; workgr
   };
 }
 
-export type GemmLimits = Pick<
+type GemmLimits = Pick<
   GPUSupportedLimits,
   "maxComputeInvocationsPerWorkgroup" | "maxComputeWorkgroupStorageSize"
 >;

@@ -18,7 +18,7 @@ import type { Ops } from "../ops.ts";
 import { partOf } from "../../stage_ops.ts";
 import squareSum from "../wgsl/square_sum.wgsl" with { type: "text" };
 
-export interface UpdateParts extends VectorParts {
+interface UpdateParts extends VectorParts {
   readonly ops: Ops;
   readonly buffers: StageBuffers;
   readonly bindingBytes: number;
@@ -29,7 +29,7 @@ interface Piece extends VectorRange {
 }
 
 /** Pieces fit one binding and one buffer and begin at multiples of 256 bytes. */
-export function piecesOf(
+function piecesOf(
   covers: readonly VectorRange[],
   { bindingBytes, cuts }: { bindingBytes: number; cuts: readonly number[] },
 ): Piece[] {

@@ -8,7 +8,7 @@ import type { StageOptions } from "../../compute.ts";
 import { type DeviceLimits, GpuDevice } from "../device.ts";
 import { createWebGpuStage } from "./webgpu_stage.ts";
 
-export interface GpuFit {
+interface GpuFit {
   readonly bytes: number; // all buffers, as far as it got
   readonly problem: Error | null; // a TooLargeError, or a dispatch too wide; null: it fits
 }

@@ -9,7 +9,7 @@ import { type GpuDispatch, Kernels } from "../kernel.ts";
 
 export type Product = readonly GpuDispatch[];
 
-export interface GemmProducts {
+interface GemmProducts {
   /** Compiled. It overwrites its last result. */
   built(of: { kind: GemmKind; settings: GemmSettings }): Promise<Product>;
   /** Whether all bits are the plain product's. */

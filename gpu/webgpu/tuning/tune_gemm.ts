@@ -70,7 +70,7 @@ export interface TuneRequest {
   readonly shapes: readonly LinearSizes[]; // y = x Wᵀ of each
 }
 
-export interface TunedProduct extends Fastest<GemmSettings> {
+interface TunedProduct extends Fastest<GemmSettings> {
   readonly kind: GemmKind;
 }
 

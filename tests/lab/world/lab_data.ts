@@ -2,7 +2,7 @@
 
 import type { RunConfig } from "../../../core/config/config.ts";
 import type { BatchSource } from "../../../cli/model/data/dataset.ts";
-import { prepareDataset } from "../../../cli/model/data/prepare_dataset.ts";
+import { planDataset } from "../../../cli/model/data/prepare_dataset.ts";
 
 export async function withLabData<T>(
   { folder, config }: { folder: string; config: RunConfig },
@@ -10,7 +10,7 @@ export async function withLabData<T>(
 ): Promise<T> {
   const { model: { vocabSize, contextLength }, data: { corpus, heldOutFraction, maxBytes }, seed } = config;
   const text = { corpus, vocabSize, contextLength, heldOutFraction, maxBytes, seed, isResumed: false };
-  const dataset = await prepareDataset({ folder: `${folder}/seed-${seed}`, ...text });
+  const dataset = await (await planDataset({ folder: `${folder}/seed-${seed}`, ...text })).write();
   try {
     return await use(dataset.batches({ seed, sequences: config.train.sequencesPerMicrobatch, contextLength }));
   } finally {

@@ -6,6 +6,7 @@ import { stageSpecs } from "../../../core/model/spec.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import { latestCheckpoint } from "../../../cli/model/checkpoint/checkpoint.ts";
 import { hubBlobs } from "../../../cli/roles/blob_access.ts";
+import { HubJournal } from "../hub_journal.ts";
 import { openRunState } from "../../../cli/orchestrator/run/open_run_state.ts";
 import { openRunJournal, type Progress } from "../../../cli/orchestrator/run/recover_run.ts";
 import { DiskBlobs } from "../../../net/blobs/blob_disk.ts";
@@ -29,6 +30,7 @@ export async function leaveRun(
     checkpoint: null,
     onReplayed: () => {},
     warn: () => {},
+    open: HubJournal.open,
   });
   const limits = { blobBytes: 2 ** 26, capacityBytes: 2 ** 30 };
   const blobs = hubBlobs(await DiskBlobs.open({ folder: `${folder}/blobs`, ...limits }));
@@ -62,6 +64,7 @@ export async function reopen(folder: string, config: RunConfig): Promise<Reopene
     stages: stageSpecs(config, splitLayers(config)),
     onReplayed: () => {},
     onLost: () => {},
+    openJournal: HubJournal.open,
     warn,
   });
   journal.close();

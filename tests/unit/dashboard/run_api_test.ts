@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { withChanges } from "../../../cli/observe/dashboard/page/run_state.ts";
-import type { RunSnapshot } from "../../../cli/observe/public/public_run.ts";
+import type { RunSnapshot } from "../../../cli/observe/public/public_shape.ts";
 import { nodeId } from "../../../core/ids.ts";
 import type { ViewRecord } from "../../../core/view/view_record.ts";
 import { anyRecord } from "../../support/any_record.ts";

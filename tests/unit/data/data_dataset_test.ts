@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertNotEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { openDataset } from "../../../cli/model/data/dataset.ts";
 import type { Dataset } from "../../../cli/model/data/dataset.ts";
-import { planDataset, prepareDataset, type PrepareOptions } from "../../../cli/model/data/prepare_dataset.ts";
+import { planDataset, type PrepareOptions } from "../../../cli/model/data/prepare_dataset.ts";
 import { sha256Hex } from "../../../cli/files/file_entry.ts";
 import { TokenReader, tokensAsBytes } from "../../../cli/model/data/token_file.ts";
 import { UserError } from "../../../cli/program/errors.ts";
@@ -27,6 +27,8 @@ function writeText(folder: string): string {
   return path;
 }
 
+const prepare = async (options: PrepareOptions): Promise<Dataset> => await (await planDataset(options)).write();
+
 async function withPrepared(
   body: (dataset: Dataset, options: PrepareOptions) => Promise<void> | void,
   overrides: Partial<PrepareOptions> = {},
@@ -41,7 +43,7 @@ async function withPrepared(
       seed: 3,
       ...overrides,
     };
-    const dataset = await prepareDataset(options);
+    const dataset = await prepare(options);
     try {
       await body(dataset, options);
     } finally {
@@ -51,7 +53,7 @@ async function withPrepared(
 }
 
 async function prepareAgain(options: PrepareOptions): Promise<string> {
-  const dataset = await prepareDataset(options);
+  const dataset = await prepare(options);
   dataset.close();
   return dataset.hash;
 }
@@ -67,7 +69,7 @@ function speakersIn(dataset: Dataset, split: "train" | "heldOut"): Set<string> {
   return new Set(text.match(/speaker \d+/g));
 }
 
-Deno.test("prepareDataset: every document is on one side, about the asked share held out", async () => {
+Deno.test("Dataset: every document is on one side, about the asked share held out", async () => {
   await withPrepared((dataset) => {
     const [train, heldOut] = [speakersIn(dataset, "train"), speakersIn(dataset, "heldOut")];
     assertEquals(train.size + heldOut.size, documentCount);
@@ -79,7 +81,7 @@ Deno.test("prepareDataset: every document is on one side, about the asked share 
   });
 });
 
-Deno.test("prepareDataset: counts and entropy are those of the files, the hash is that of sha256sum", async () => {
+Deno.test("Dataset: counts and entropy are those of the files, the hash is that of sha256sum", async () => {
   await withPrepared((dataset) => {
     const { manifest, folder } = dataset;
     const heldOut = Deno.readFileSync(`${folder}/heldout.bin`);
@@ -94,7 +96,7 @@ Deno.test("prepareDataset: counts and entropy are those of the files, the hash i
   });
 });
 
-Deno.test("prepareDataset: a folder that holds the dataset is used as it is", async () => {
+Deno.test("Dataset: a folder that holds the dataset is used as it is", async () => {
   await withPrepared(async (dataset, options) => {
     const written = () => Deno.statSync(`${options.folder}/dataset.json`).ino;
     const before = written();
@@ -103,7 +105,7 @@ Deno.test("prepareDataset: a folder that holds the dataset is used as it is", as
   });
 });
 
-Deno.test("prepareDataset: damage, another request or a changed text make it prepare again", async () => {
+Deno.test("Dataset: damage, another request or a changed text make it prepare again", async () => {
   await withPrepared(async (dataset, options) => {
     const shard = `${options.folder}/train-000.bin`;
     const bytes = Deno.readFileSync(shard);
@@ -118,7 +120,7 @@ Deno.test("prepareDataset: damage, another request or a changed text make it pre
   });
 });
 
-Deno.test("prepareDataset: what is used, held out, repeated and left is counted", async () => {
+Deno.test("Dataset: what is used, held out, repeated and left is counted", async () => {
   await withMemoryFolder(async (folder) => {
     const corpus = writeText(folder);
     const text = Deno.readTextFileSync(corpus);
@@ -134,7 +136,7 @@ Deno.test("prepareDataset: what is used, held out, repeated and left is counted"
   });
 });
 
-Deno.test("prepareDataset: of two long documents in a file the asked share is held out, not one of them", async () => {
+Deno.test("Dataset: of two long documents in a file the asked share is held out, not one of them", async () => {
   await withMemoryFolder(async (folder) => {
     const corpus = writeText(folder);
     const [first, ...others] = Deno.readTextFileSync(corpus).split("<|endoftext|>");
@@ -146,7 +148,7 @@ Deno.test("prepareDataset: of two long documents in a file the asked share is he
   });
 });
 
-Deno.test("prepareDataset: maxBytes bounds the text that is used", async () => {
+Deno.test("Dataset: maxBytes bounds the text that is used", async () => {
   const maxBytes = 20_000;
   await withPrepared(({ manifest }) => {
     const used = manifest.train.textBytes + manifest.heldOut.textBytes;
@@ -154,7 +156,7 @@ Deno.test("prepareDataset: maxBytes bounds the text that is used", async () => {
   }, { maxBytes });
 });
 
-Deno.test("prepareDataset: a kill before any operation leaves nothing that opens as another dataset", async () => {
+Deno.test("Dataset: a kill before any operation leaves nothing that opens as another dataset", async () => {
   await withPrepared(async (dataset, options) => {
     const counting = failingDisk(Infinity);
     await prepareAgain({ ...options, seed: 4, disk: counting });
@@ -163,7 +165,7 @@ Deno.test("prepareDataset: a kill before any operation leaves nothing that opens
     for (let survives = 0; survives < counting.operations; survives += isWhole ? 1 : 3) {
       await prepareAgain(options); // whole, of seed 3
       const disk = failingDisk(survives);
-      await assertRejects(() => prepareDataset({ ...options, seed: 4, disk }), Killed);
+      await assertRejects(() => prepare({ ...options, seed: 4, disk }), Killed);
       const found = await openDataset(options.folder).then((opened) => {
         opened.close();
         return opened.hash;
@@ -177,7 +179,7 @@ Deno.test("prepareDataset: a kill before any operation leaves nothing that opens
   });
 });
 
-Deno.test("prepareDataset: texts that cannot be split or tokenised are refused with the next step", async () => {
+Deno.test("Dataset: texts that cannot be split or tokenised are refused with the next step", async () => {
   const refused = async (overrides: Partial<PrepareOptions>, includes: string) => {
     const error = await assertRejects(() => withPrepared(() => {}, overrides), UserError, includes);
     assert(error instanceof UserError && error.next !== undefined);
@@ -197,7 +199,7 @@ Deno.test("planDataset: a text shorter than one sequence is refused with its len
       ...{ folder: `${folder}/data`, corpus: writeText(folder), vocabSize: 320, heldOutFraction: 0.2, maxBytes: 0 },
       seed: 3,
     };
-    const whole = await prepareDataset({ ...options, folder: `${folder}/whole` });
+    const whole = await prepare({ ...options, folder: `${folder}/whole` });
     const { train, heldOut } = whole.manifest;
     whole.close();
     const refusal = async (contextLength: number, more: Partial<PrepareOptions> = {}) =>

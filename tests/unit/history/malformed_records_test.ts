@@ -1,7 +1,7 @@
 /** A record log with lines that are JSON and stamped, but no records: each costs itself, and nobody who reads the log falls over it. */
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import type { RunSnapshot } from "../../../cli/observe/public/public_run.ts";
+import type { RunSnapshot } from "../../../cli/observe/public/public_shape.ts";
 import { openPast } from "../../../cli/observe/history/past.ts";
 import { RunHistory } from "../../../cli/observe/history/run_history.ts";
 import { recordProblem } from "../../../cli/observe/projection/record_shape.ts";

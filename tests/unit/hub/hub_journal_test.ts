@@ -5,7 +5,7 @@ import { splitLayers } from "../../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import { openOrchestrator } from "../../../core/orchestrator/state.ts";
 import { JournalError } from "../../../cli/files/journal_error.ts";
-import { HubJournal } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
+import { HubJournal } from "../../support/hub_journal.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
 import { tinyConfig } from "../../support/tiny_model.ts";
 

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { JournalError } from "../../../cli/files/journal_error.ts";
 import { epochPath } from "../../../cli/orchestrator/journal/journal_epoch.ts";
-import { HubJournal } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
+import { HubJournal } from "../../support/hub_journal.ts";
 import { append, bytes, failure, identity, maxBytes, open, textsOf } from "../../support/swarm/journal_samples.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
 

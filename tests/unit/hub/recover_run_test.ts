@@ -1,7 +1,7 @@
 /** Opening a run's journal after any damage to its files: the whole run, a prefix of it with a warning, or put aside. */
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { HubJournal } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
+import { HubJournal } from "../../support/hub_journal.ts";
 import { type OpenJournal, openRunJournal, type Progress } from "../../../cli/orchestrator/run/recover_run.ts";
 import { JournalError } from "../../../cli/files/journal_error.ts";
 import { UserError } from "../../../cli/program/errors.ts";
@@ -23,12 +23,11 @@ async function open(
   folder: string,
   hasBegun = true,
   checkpoint: Progress | null = { round: 0, step: 0 },
-  openJournal?: OpenJournal,
+  open: OpenJournal = HubJournal.open,
 ) {
   const warnings: string[] = [];
   const warn = (text: string) => warnings.push(text);
-  const how = openJournal === undefined ? {} : { open: openJournal };
-  const options = { folder, runId: "demo", config, hasBegun, checkpoint, onReplayed: () => {}, warn, ...how };
+  const options = { folder, runId: "demo", config, hasBegun, checkpoint, onReplayed: () => {}, warn, open };
   return { ...await openRunJournal(options), warnings };
 }
 

@@ -4,7 +4,7 @@ import { assert, assertEquals } from "@std/assert";
 import { splitLayers } from "../../../core/model/stages.ts";
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import { readStatus } from "../../../cli/node/find/run_status.ts";
-import { HubJournal } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
+import { HubJournal } from "../../support/hub_journal.ts";
 import { runFacts, takenUp } from "../../../cli/orchestrator/run/run_facts.ts";
 import { TerminalOutput } from "../../../cli/terminal/output/output.ts";
 import { projectionConsumers } from "../../../cli/orchestrator/run/consumers.ts";

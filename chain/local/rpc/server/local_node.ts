@@ -16,7 +16,7 @@ import { ScaleError } from "../../surface/scale_bytes.ts";
 import { type BadRequest, errorText, notificationText, parseMessage, type Request, resultText } from "../json_rpc.ts";
 import { invalidParams, methodNotFound, needsSocket, RpcError, tooManySubscriptions } from "../rpc_error.ts";
 
-export interface NodeOptions {
+interface NodeOptions {
   readonly ledger: Ledger;
   readonly runtime: Runtime;
   readonly limits?: Partial<RpcLimits>;

@@ -12,7 +12,7 @@ import { errorText } from "../json_rpc.ts";
 import type { LocalNode } from "./local_node.ts";
 import { parseError } from "../rpc_error.ts";
 
-export interface RpcServerOptions {
+interface RpcServerOptions {
   readonly node: LocalNode;
   readonly host: string;
   readonly port: number;

@@ -4,14 +4,13 @@
  * beside a past moment.
  */
 
-import type { PublicAccount } from "../../public/public_past.ts";
+import type { PublicAccount, RunSnapshot } from "../../public/public_shape.ts";
 import { decimal, shortAddress } from "../../../terminal/text/format.ts";
-import type { RunSnapshot } from "../../public/public_run.ts";
 import { addressPart, fragmentWith } from "./parts/address.ts";
 import { drawEffects } from "./curves/effect_chart.ts";
 import { byId, childAt, keepChildren, setClass, setText, showLines } from "./parts/elements.ts";
 
-export type AskAccount = (node: string) => Promise<PublicAccount | string>;
+type AskAccount = (node: string) => Promise<PublicAccount | string>;
 
 export class AccountPanel {
   readonly #ask: AskAccount | null; // null: a recording

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** Whether replicas agreed after the latest merges: a table of stages by rounds. */
 
-import type { PublicRun } from "../../public/public_run.ts";
+import type { PublicRun } from "../../public/public_shape.ts";
 import { byId, childAt, keepChildren, setClass, setText } from "./parts/elements.ts";
 
 const signs = { true: "✓", false: "✕", null: "·" } as const;

@@ -2,7 +2,7 @@
 /** A second run at the shown step: its curves, numbers and text. */
 
 import { short } from "../../../terminal/text/format.ts";
-import type { PublicRun, RunSnapshot } from "../../public/public_run.ts";
+import type { PublicRun, RunSnapshot } from "../../public/public_shape.ts";
 import { byId, childAt, keepChildren, setText } from "./parts/elements.ts";
 import { progressFacts, qualityFacts } from "./summary.ts";
 

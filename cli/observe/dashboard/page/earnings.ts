@@ -2,12 +2,11 @@
 /** The miners' credited units, as of now. */
 
 import { decimal, plural, shortAddress } from "../../../terminal/text/format.ts";
-import type { PublicEarnings } from "../../public/public_past.ts";
-import type { RunSnapshot } from "../../public/public_run.ts";
+import type { PublicEarnings, RunSnapshot } from "../../public/public_shape.ts";
 import { fragmentWith } from "./parts/address.ts";
 import { byId, childAt, keepChildren, setClass, setText } from "./parts/elements.ts";
 
-export type AskEarnings = () => Promise<PublicEarnings | null>;
+type AskEarnings = () => Promise<PublicEarnings | null>;
 
 const everyMs = 10_000; // rounds may take less than a second, and each answer reads the log
 

@@ -3,10 +3,10 @@
  * The run's state in the page, kept current by `/events`. While all viewer places are taken, it polls `/api/v1/run`.
  */
 
-import type { RunSnapshot } from "../../public/public_run.ts";
+import type { RunSnapshot } from "../../public/public_shape.ts";
 import { type RunChanges, withChanges } from "./run_state.ts";
 
-export interface Following {
+interface Following {
   readonly onState: (state: RunSnapshot) => void;
   readonly onLink: (text: string) => void;
 }

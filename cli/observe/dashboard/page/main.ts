@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The dashboard's program: follows a run or opens a recording, and draws at most once a frame. */
 
-import type { RunSnapshot } from "../../public/public_run.ts";
+import type { RunSnapshot } from "../../public/public_shape.ts";
 import { byId, setText } from "./parts/elements.ts";
 import { addressPart } from "./parts/address.ts";
 import { AccountPanel, servedAccount } from "./account.ts";

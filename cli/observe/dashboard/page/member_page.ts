@@ -2,7 +2,7 @@
 /** One member: its work beside that of its stage, audits, conduct. Chosen by `node=ADDRESS` in the fragment. */
 
 import { decimal, duration, plural } from "../../../terminal/text/format.ts";
-import type { PublicConduct, PublicMember, PublicPace, RunSnapshot } from "../../public/public_run.ts";
+import type { PublicConduct, PublicMember, PublicPace, RunSnapshot } from "../../public/public_shape.ts";
 import { addressPart, fragmentWith } from "./parts/address.ts";
 import { byId, type Fact, setText, showFacts, showLines } from "./parts/elements.ts";
 import { stateSigns, stateText } from "./pipeline/pipeline.ts";

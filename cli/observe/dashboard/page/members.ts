@@ -2,7 +2,7 @@
 /** The table of members: miners by stage, then validators, with a search field. */
 
 import { decimal, plural, shortAddress } from "../../../terminal/text/format.ts";
-import type { PublicMember, RunSnapshot } from "../../public/public_run.ts";
+import type { PublicMember, RunSnapshot } from "../../public/public_shape.ts";
 import { fragmentWith } from "./parts/address.ts";
 import { byId, childAt, keepChildren, setClass, setText } from "./parts/elements.ts";
 import { stateSigns, stateText } from "./pipeline/pipeline.ts";

@@ -4,7 +4,7 @@
  * address at once. Irreversible actions ask first. Invariant: nothing is shown without the key.
  */
 
-import type { PublicRun } from "../../public/public_run.ts";
+import type { PublicRun } from "../../public/public_shape.ts";
 import { addressPart, setAddressPart } from "./parts/address.ts";
 import { byId, setText } from "./parts/elements.ts";
 

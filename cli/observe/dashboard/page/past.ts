@@ -3,8 +3,7 @@
  * The run's past, from the API or an exported recording: slider positions, ascending in time, and the state at each.
  */
 
-import type { PublicEarnings, PublicSpan } from "../../public/public_past.ts";
-import type { RunSnapshot } from "../../public/public_run.ts";
+import type { PublicEarnings, PublicSpan, RunSnapshot } from "../../public/public_shape.ts";
 import { type RunChanges, withChanges } from "./run_state.ts";
 
 export interface Past {

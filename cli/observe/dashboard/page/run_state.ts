@@ -7,7 +7,7 @@ import type {
   PublicPace,
   PublicRun,
   RunSnapshot,
-} from "../../public/public_run.ts";
+} from "../../public/public_shape.ts";
 
 export interface RunChanges {
   readonly sequence: number;

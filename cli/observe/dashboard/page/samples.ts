@@ -2,7 +2,7 @@
 /** The model's continuations of its prompt, newest first. */
 
 import { decimal, plural } from "../../../terminal/text/format.ts";
-import type { PublicRun } from "../../public/public_run.ts";
+import type { PublicRun } from "../../public/public_shape.ts";
 import { byId, childAt, keepChildren, setClass, setText } from "./parts/elements.ts";
 
 export function showSamples({ samples, heldOut, phase }: Pick<PublicRun, "samples" | "heldOut" | "phase">): void {

@@ -11,12 +11,12 @@ import {
   short,
   shortAddress,
 } from "../../../terminal/text/format.ts";
-import type { PublicRun, RunSnapshot } from "../../public/public_run.ts";
+import type { PublicRun, RunSnapshot } from "../../public/public_shape.ts";
 import { byId, childAt, type Fact, keepChildren, setClass, setText, showFacts } from "./parts/elements.ts";
 
 const unknown = "–";
 
-export const isOver = ({ phase }: Pick<PublicRun, "phase">): boolean => phase === "finished" || phase === "stopped";
+const isOver = ({ phase }: Pick<PublicRun, "phase">): boolean => phase === "finished" || phase === "stopped";
 
 export function showSummary({ run, atMs }: Pick<RunSnapshot, "run" | "atMs">): void {
   document.title = `${run.name} · step ${run.step} of ${run.steps} · iota`;

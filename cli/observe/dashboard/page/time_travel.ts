@@ -5,12 +5,12 @@
  */
 
 import { clock, decimal, plural } from "../../../terminal/text/format.ts";
-import type { RunSnapshot } from "../../public/public_run.ts";
+import type { RunSnapshot } from "../../public/public_shape.ts";
 import { addressPart, setAddressPart } from "./parts/address.ts";
 import { byId, setText } from "./parts/elements.ts";
 import type { Past } from "./past.ts";
 
-export interface TimeTravelOptions {
+interface TimeTravelOptions {
   readonly openPast: (newest: number) => Promise<Past | null>;
   readonly show: (state: RunSnapshot) => void;
 }

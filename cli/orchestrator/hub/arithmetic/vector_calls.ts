@@ -26,7 +26,7 @@ import type { Slice } from "../../../../core/protocol/merge_messages.ts";
 import { workInTurns } from "../../../../net/turns.ts";
 import { type OuterPart, type OuterResult, outerSlice } from "../../../node/stages/merge_work.ts";
 
-export interface VectorWork {
+interface VectorWork {
   /** `inspection`: a number of the payload's own. */
   readonly inspect: {
     readonly call: {

@@ -1,4 +1,4 @@
-/** HubJournal's file and contract on a thread of its own, but a batch is durable when its promise resolves. */
+/** The journal's file on a thread of its own: a batch is durable when its promise resolves. */
 
 import type { OrchestratorEvent } from "../../../../core/orchestrator/event.ts";
 import type { OrchestratorState } from "../../../../core/orchestrator/state.ts";
@@ -9,7 +9,7 @@ import { eventBytes, snapshotBytes } from "./state_bytes.ts";
 
 type Batch = readonly TimedEvent<OrchestratorEvent>[];
 
-export interface OpenThreadedJournal extends OpenHubJournal {
+interface OpenThreadedJournal extends OpenHubJournal {
   readonly warn: (text: string) => void;
   readonly onCompacted?: (sequence: number) => void;
 }

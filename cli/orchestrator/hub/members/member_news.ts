@@ -11,7 +11,7 @@ import type { ClockDifference } from "../../../../net/auth/clocks.ts";
 import type { HubEvent } from "../../../../net/links/transport.ts";
 import { ClockWatch } from "../../../roles/clock_watch.ts";
 
-export interface MemberNewsOptions {
+interface MemberNewsOptions {
   readonly nowMs: () => number;
   readonly isMember: (node: NodeId) => boolean; // joined, and not lost
   readonly send: (node: NodeId, notice: Notice) => void;

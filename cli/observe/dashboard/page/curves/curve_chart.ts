@@ -61,7 +61,7 @@ function meanOf(values: Values): number | null {
   return measured.length === 0 ? null : measured.reduce((sum, value) => sum + value, 0) / measured.length;
 }
 
-export interface ColumnChart extends StepPlaces {
+interface ColumnChart extends StepPlaces {
   readonly columns: { readonly width: number; readonly columns: readonly Values[] };
   readonly names: readonly string[];
   readonly classes: readonly string[];

@@ -5,11 +5,11 @@
  */
 
 import { decimal } from "../../../../terminal/text/format.ts";
-import type { MemberAccount } from "../../../ledger/member_account.ts";
+import type { PublicAccount } from "../../../public/public_shape.ts";
 import { placeOn, ticksOf } from "../parts/axis.ts";
 import { draw } from "../parts/svg.ts";
 
-type Effects = MemberAccount["clasp"];
+type Effects = PublicAccount["clasp"];
 
 const rowHeight = 28;
 const top = 6;

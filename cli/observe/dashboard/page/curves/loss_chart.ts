@@ -2,12 +2,12 @@
 /** The chart of losses by step: training as a line, held-out text as a dashed line with dots. Gaps stay. */
 
 import { decimal, plural } from "../../../../terminal/text/format.ts";
-import type { PublicRun } from "../../../public/public_run.ts";
+import type { PublicRun } from "../../../public/public_shape.ts";
 import { placeOn, rangeOf, ticksOf } from "../parts/axis.ts";
 import { draw } from "../parts/svg.ts";
 import { type StepAxis, valueAt } from "./readout.ts";
 
-export interface Point {
+interface Point {
   readonly step: number;
   readonly loss: number | null;
 }

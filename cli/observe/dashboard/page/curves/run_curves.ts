@@ -2,7 +2,7 @@
 /** A run's curves: losses, tokens per second, ready miners, bytes per trained token. */
 
 import { decimal } from "../../../../terminal/text/format.ts";
-import type { PublicRun } from "../../../public/public_run.ts";
+import type { PublicRun } from "../../../public/public_shape.ts";
 import { byId, setText } from "../parts/elements.ts";
 import { columnsOf, drawColumns, drawLine, type StepPlaces } from "./curve_chart.ts";
 import { drawLoss, type LossView, lossWords } from "./loss_chart.ts";

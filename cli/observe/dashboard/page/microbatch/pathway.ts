@@ -5,13 +5,13 @@
  */
 
 import { decimal, duration, plural, shortAddress } from "../../../../terminal/text/format.ts";
-import type { PublicPathway, RunSnapshot } from "../../../public/public_run.ts";
+import type { PublicPathway, RunSnapshot } from "../../../public/public_shape.ts";
 import { addressPart, fragmentWith, setAddressPart } from "../parts/address.ts";
 import { byId, childAt, keepChildren, setClass, setText } from "../parts/elements.ts";
 import { drawPathway } from "./pathway_chart.ts";
 import { endMs, slowestOf, type WayHop, wayOf } from "./way.ts";
 
-export type AskPathway = (microbatch: number) => Promise<PublicPathway | string>;
+type AskPathway = (microbatch: number) => Promise<PublicPathway | string>;
 
 export class PathwayPanel {
   readonly #ask: AskPathway | null; // null: only the moments' own

@@ -1,6 +1,6 @@
 /** A microbatch's tasks in pipeline order, with the wait before each. Pure. */
 
-import type { PublicPathway } from "../../../public/public_run.ts";
+import type { PublicPathway } from "../../../public/public_shape.ts";
 
 type PathwayHop = PublicPathway["hops"][number];
 

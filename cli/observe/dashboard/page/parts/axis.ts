@@ -1,6 +1,6 @@
 /** Axis ticks and positions. Pure. */
 
-export interface Range {
+interface Range {
   readonly low: number;
   readonly high: number;
 }

@@ -18,7 +18,7 @@ export function setClass(element: Element, name: string): void {
   if (element.getAttribute("class") !== name) element.setAttribute("class", name);
 }
 
-export function add(parent: Element, name: string, text = ""): HTMLElement {
+function add(parent: Element, name: string, text = ""): HTMLElement {
   const element = document.createElement(name);
   if (text !== "") element.textContent = text;
   parent.append(element);

@@ -2,7 +2,7 @@
 
 const svgNames = "http://www.w3.org/2000/svg";
 
-export type Attributes = Readonly<Record<string, string | number>>;
+type Attributes = Readonly<Record<string, string | number>>;
 
 export function draw(parent: Element, name: string, attributes: Attributes, text = ""): Element {
   const element = document.createElementNS(svgNames, name);

@@ -4,7 +4,7 @@
  * stage cards tell the counts.
  */
 
-import type { PublicHop, PublicRun } from "../../../public/public_run.ts";
+import type { PublicHop, PublicRun } from "../../../public/public_shape.ts";
 import { byId, setText } from "../parts/elements.ts";
 import { draw } from "../parts/svg.ts";
 
@@ -12,7 +12,7 @@ const laneHeight = 26;
 const headHeight = 18;
 const radius = 4;
 const gap = 10;
-export const flightHeight = headHeight + 2 * laneHeight + 6;
+const flightHeight = headHeight + 2 * laneHeight + 6;
 
 interface Dot {
   readonly circle: Element;

@@ -2,7 +2,7 @@
 /** A card per stage: layers, microbatches whose next task is there, merge, replicas. */
 
 import { decimal, plural, shortAddress } from "../../../../terminal/text/format.ts";
-import type { PublicMember, RunSnapshot } from "../../../public/public_run.ts";
+import type { PublicMember, RunSnapshot } from "../../../public/public_shape.ts";
 import { childAt, keepChildren, setClass, setText } from "../parts/elements.ts";
 
 const mostReplicas = 6; // by name
