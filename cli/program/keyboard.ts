@@ -75,6 +75,7 @@ export function openKeyboard({ onBytes, onResize, onContinue }: KeyboardListener
     try {
       Deno.stdin.setRaw(false);
     } catch {
+      // the terminal was closed
     }
   };
 }

@@ -57,6 +57,7 @@ export function startSensors(): SensorProcess | null {
     read() {
       const reading = last.then(readOne);
       last = reading.catch(() => {
+        // the caller of this reading gets the error
       });
       return reading;
     },

@@ -98,9 +98,11 @@ export class UploadSlots {
     const reader = body.getReader();
     const stopped = Promise.withResolvers<never>();
     stopped.promise.catch(() => {
+      // There may be no reader any more.
     });
     const cancel = (reason?: unknown) =>
       reader.cancel(reason).catch(() => {
+        // The connection has already broken.
       });
     const stop = (error: BlobError) => {
       stopped.reject(error);
