@@ -227,10 +227,19 @@ for (const colorScheme of ["light", "dark"] as const) {
   });
 }
 
-testWhere(noChromium, "Browser: a thousand miners are drawn in less than a thirtieth of a second", async () => {
+testWhere(noChromium, "Browser: a frame of a thousand miners takes less than ten times one of a hundred", async () => {
+  const [ofHundred, ofThousand] = [await frameMs(100), await frameMs(1_000)];
+  const said = `a frame of 100 miners takes ${ofHundred.toFixed(1)} ms, of 1,000 ${ofThousand.toFixed(1)} ms`;
+  console.log(`  ${said}`);
+  assert(ofThousand < 10 * ofHundred, said);
+});
+
+/** The middle one of the frames in which each of so many miners finishes a task. */
+async function frameMs(count: number): Promise<number> {
+  let took: number[] = [];
   await withScratchFolder(async (folder) => {
     await withLivePage({ folder, facts: { layersOfStages: Array.from({ length: 20 }, () => 1) } }, async (run) => {
-      const miners = Array.from({ length: 1_000 }, (_, i) => nodeId(`5${String(i).padStart(47, sampleMiners[0])}`));
+      const miners = Array.from({ length: count }, (_, i) => nodeId(`5${String(i).padStart(47, sampleMiners[0])}`));
       miners.forEach((node, i) => {
         run.tell({ type: "nodeJoined", node, role: "miner", adapter: "" });
         run.tell({ type: "nodeAssigned", node, stage: i % 20 as never, round: 0 });
@@ -247,17 +256,14 @@ testWhere(noChromium, "Browser: a thousand miners are drawn in less than a thirt
           run.timers.advance(5_000);
           await shownTasks(page, turn + 1);
         }
-        const took = await page.evaluate(() => (globalThis as unknown as DrawnPage).drawnMs.sort((a, b) => a - b));
-        const middle = took[Math.floor(took.length / 2)]!;
-        console.log(
-          `  ${took.length} frames of 1,000 miners: ${middle.toFixed(1)} ms, at most ${took.at(-1)!.toFixed(1)} ms`,
-        );
-        assert(took.length >= 20 && middle < 1_000 / 30, `${took}`);
+        took = await page.evaluate(() => (globalThis as unknown as DrawnPage).drawnMs.sort((a, b) => a - b));
+        assert(took.length >= 20, `${took}`);
         assertEquals(problems, []);
       });
     });
   });
-});
+  return took[Math.floor(took.length / 2)]!;
+}
 
 /** Waits without frames of its own, which would count. */
 const shownTasks = (page: Page, tasks: number) =>
