@@ -25,7 +25,6 @@ const cheats = (): readonly Row[] => [
   },
   {
     name: "gradients off by just under half their length, but never in a round's first step",
-    isQuick: true,
     miners: [{ stage: 1, hostile: inLaterSteps({ spoil: biased(0.48), stepsPerRound }, spoilsGradients) }],
   },
 ];

@@ -4,6 +4,7 @@ import { assertEquals } from "@std/assert";
 import { AttackedHub, joinedMs, newcomer } from "../support/attack/attacked_hub.ts";
 import { Stranger } from "../support/attack/stranger.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
+import { slowTest } from "../support/whole.ts";
 
 /** As many guests as the table holds, which reconnect as soon as they are dropped. */
 class Guests {
@@ -48,7 +49,7 @@ for (const from of ["another address", "their own address"] as const) {
   });
 }
 
-Deno.test("Attack: a node with a ticket comes back among guests from its own address", async () => {
+slowTest("Attack: a node with a ticket comes back among guests from its own address", async () => {
   const hub = await AttackedHub.start({ limits: { helloMs: 60_000 } }); // they may stay longer than the newcomer waits
   const member = newcomer(hub, 1, "127.0.0.1");
   await member.events.next("connected");

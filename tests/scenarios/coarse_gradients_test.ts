@@ -6,6 +6,7 @@ import { taskOutput } from "../../core/model/stage_wires.ts";
 import { processor, referenceHost } from "../lab/world/devices.ts";
 import { World } from "../lab/world/world.ts";
 import { assertWhole, configOf, recordsOf } from "../support/swarm/whole_run.ts";
+import { rowTest, slowTest } from "../support/whole.ts";
 
 const config = configOf({
   pipeline: { codec: "q5block", bottleneckWidth: 24, gradientBits: 4, stages: 3 },
@@ -42,7 +43,7 @@ async function swarmOf(options: Parameters<World["addMiner"]>[0] = {}) {
   return { swarm, member: members[4]! };
 }
 
-Deno.test("Coarse gradients: of an honest run all audits pass, far below the tolerance", async () => {
+slowTest("Coarse gradients: of an honest run all audits pass, far below the tolerance", async () => {
   const { swarm } = await swarmOf();
   assertWhole(swarm);
   const verdicts = recordsOf(swarm, "verdict");
@@ -59,12 +60,16 @@ const lies = {
 };
 
 for (const [name, values] of Object.entries(lies)) {
-  Deno.test(`Coarse gradients: a miner that ${name} is found by its validator, proven by the orchestrator and banned`, async () => {
-    const { swarm, member } = await swarmOf(liar(values));
-    const failed = recordsOf(swarm, "verdict").filter(({ passed }) => !passed);
-    assertGreater(failed.length, 0);
-    for (const verdict of failed) assertEquals(verdict.miner as string, member.address);
-    assertEquals(recordsOf(swarm, "nodeLost").map(({ node }) => node as string), [member.address]);
-    assertEquals(recordsOf(swarm, "blamed").filter(({ node }) => node !== member.address), []);
-  });
+  rowTest(
+    name.startsWith("shrinks"),
+    `Coarse gradients: a miner that ${name} is found by its validator, proven by the orchestrator and banned`,
+    async () => {
+      const { swarm, member } = await swarmOf(liar(values));
+      const failed = recordsOf(swarm, "verdict").filter(({ passed }) => !passed);
+      assertGreater(failed.length, 0);
+      for (const verdict of failed) assertEquals(verdict.miner as string, member.address);
+      assertEquals(recordsOf(swarm, "nodeLost").map(({ node }) => node as string), [member.address]);
+      assertEquals(recordsOf(swarm, "blamed").filter(({ node }) => node !== member.address), []);
+    },
+  );
 }

@@ -74,19 +74,27 @@ Deno.test("Lab: replicas merge, and what a miner uploads is counted by parameter
   assertLess(sparse, 0.025 * dense);
 });
 
-Deno.test("Lab: lines cost time and no number: each trip its delay, each byte of a merge its share of the rate", async () => {
-  const settings = { "swarm.replicas": 2, "outer.payload": "int8", "deterministic": true } as const;
-  const loopback = await lab(settings);
-  const near = await lab(settings, { links: "40ms" });
-  const far = await lab(settings, { links: "80ms" });
-  const slow = await lab(settings, { links: "40ms 100kbit" });
-  const larger = await lab(settings, { slowness: 3 });
-  for (const { loss, steps } of [near, far, slow, larger]) assertEquals([loss, steps], [loopback.loss, loopback.steps]);
-  const msOf = ({ tokensPerSecond }: LabResult) => 1_000 / tokensPerSecond;
-  assertAlmostEquals((msOf(far) - msOf(loopback)) / (msOf(near) - msOf(loopback)), 2, 0.3);
-  assertLess(2 * msOf(near), msOf(slow));
-  assertAlmostEquals(msOf(larger) / msOf(loopback), 3, 1e-6);
-});
+slowTest(
+  "Lab: lines cost time and no number: each trip its delay, each byte of a merge its share of the rate",
+  async () => {
+    const settings = { "swarm.replicas": 2, "outer.payload": "int8", "deterministic": true } as const;
+    const loopback = await lab(settings);
+    const near = await lab(settings, { links: "40ms" });
+    const far = await lab(settings, { links: "80ms" });
+    const slow = await lab(settings, { links: "40ms 100kbit" });
+    const larger = await lab(settings, { slowness: 3 });
+    for (const { loss, steps } of [near, far, slow, larger]) {
+      assertEquals([loss, steps], [
+        loopback.loss,
+        loopback.steps,
+      ]);
+    }
+    const msOf = ({ tokensPerSecond }: LabResult) => 1_000 / tokensPerSecond;
+    assertAlmostEquals((msOf(far) - msOf(loopback)) / (msOf(near) - msOf(loopback)), 2, 0.3);
+    assertLess(2 * msOf(near), msOf(slow));
+    assertAlmostEquals(msOf(larger) / msOf(loopback), 3, 1e-6);
+  },
+);
 
 Deno.test("Lab: an interrupted run ends at once", async () => {
   const controller = new AbortController();

@@ -2,9 +2,9 @@
 
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import { PacedSwarm } from "../support/swarm/paced_swarm.ts";
-import { isWhole } from "../support/whole.ts";
+import { isWhole, slowTest } from "../support/whole.ts";
 
-Deno.test("Rebalance: equal miners stay where they are, however noisy their tasks", () => {
+slowTest("Rebalance: equal miners stay where they are, however noisy their tasks", () => {
   for (let seed = 1; seed <= 6; seed++) {
     const swarm = new PacedSwarm({ seed, stageCosts: [100, 100, 100], microbatches: 12, noise: 0.6 });
     for (let i = 0; i < 6 + seed; i++) swarm.join(1);
@@ -58,7 +58,7 @@ Deno.test("Rebalance: a newcomer goes to a stage with one replica, though anothe
 });
 
 /** Random swarms: speeds, costs and noise are drawn; members come and go for half of the time, then none does. */
-Deno.test("Rebalance: over random swarms no stage starves, nobody goes to and fro, and moves come to an end", () => {
+slowTest("Rebalance: over random swarms no stage starves, nobody goes to and fro, and moves come to an end", () => {
   const swarms = isWhole ? 24 : 4;
   let moves = 0;
   for (let seed = 1; seed <= swarms; seed++) {

@@ -70,24 +70,27 @@ class Stage {
   }
 }
 
-Deno.test("Accumulated sketches: sparse payloads of several rounds reveal a miner that goes the wrong way, those of one do not", () => {
-  const stage = new Stage();
-  for (let i = 0; i < 6; i++) stage.add(1);
-  const liars = [stage.add(-1), stage.add(-1.9)];
-  for (let round = 0; round < youngRounds + (isWhole ? 16 : 3); round++) {
-    const { now, trails } = stage.round();
-    assertEquals(now, [], `round ${round}: 1/64 of the values of one round say nothing`);
-    if (round >= youngRounds) assertEquals(trails, liars, `round ${round}`);
-    else assert(trails.every((node) => liars.includes(node)), `round ${round}: ${trails}`);
-  }
-  const late = stage.add(1);
-  const lateLiar = stage.add(-1);
-  for (let round = 0; round < youngRounds + (isWhole ? 6 : 2); round++) {
-    const { trails } = stage.round();
-    assert(!trails.includes(late), `a newcomer in its round ${round}`);
-    if (round >= youngRounds) assert(trails.includes(lateLiar), `a newcomer that lies in its round ${round}`);
-  }
-});
+slowTest(
+  "Accumulated sketches: sparse payloads of several rounds reveal a miner that goes the wrong way, those of one do not",
+  () => {
+    const stage = new Stage();
+    for (let i = 0; i < 6; i++) stage.add(1);
+    const liars = [stage.add(-1), stage.add(-1.9)];
+    for (let round = 0; round < youngRounds + (isWhole ? 16 : 3); round++) {
+      const { now, trails } = stage.round();
+      assertEquals(now, [], `round ${round}: 1/64 of the values of one round say nothing`);
+      if (round >= youngRounds) assertEquals(trails, liars, `round ${round}`);
+      else assert(trails.every((node) => liars.includes(node)), `round ${round}: ${trails}`);
+    }
+    const late = stage.add(1);
+    const lateLiar = stage.add(-1);
+    for (let round = 0; round < youngRounds + (isWhole ? 6 : 2); round++) {
+      const { trails } = stage.round();
+      assert(!trails.includes(late), `a newcomer in its round ${round}`);
+      if (round >= youngRounds) assert(trails.includes(lateLiar), `a newcomer that lies in its round ${round}`);
+    }
+  },
+);
 
 slowTest("Accumulated sketches: a huge payload now and then does not hide the ones that go the wrong way", () => {
   const stage = new Stage();

@@ -20,6 +20,7 @@ import { parameterTable } from "../../../core/model/spec.ts";
 import { failingDisk, Killed } from "../../support/failing_disk.ts";
 import { withMemoryFolder } from "../../support/scratch_folder.ts";
 import { specsOf, tinyConfig } from "../../support/tiny_model.ts";
+import { slowTest } from "../../support/whole.ts";
 
 const config = tinyConfig({ model: { width: 32 } });
 const tables = specsOf(config).map(parameterTable);
@@ -174,7 +175,7 @@ Deno.test("writeCheckpoint: a kill at any operation leaves the round before, or 
   });
 });
 
-Deno.test("writeCheckpoint: a kill while a round is written again never mixes old and new stages", async () => {
+slowTest("writeCheckpoint: a kill while a round is written again never mixes old and new stages", async () => {
   await withMemoryFolder(async (root) => {
     await write(root, 1);
     const again = (disk: ReturnType<typeof failingDisk>) =>

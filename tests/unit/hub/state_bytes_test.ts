@@ -13,7 +13,7 @@ import { simulate } from "../../lab/sim/simulate.ts";
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
 import { type OrchestratorState, stateVersion } from "../../../core/orchestrator/state.ts";
 import known from "../../vectors/state_fields.json" with { type: "json" };
-import { isWhole } from "../../support/whole.ts";
+import { isWhole, slowTest } from "../../support/whole.ts";
 
 const renewEvery = 37; // events: often enough to meet every kind of open work
 const compareEvery = 97;
@@ -66,7 +66,7 @@ function noteFields(fields: Set<string>, value: unknown): void {
 const skipped = new Set(["config", "stages"]); // known by a hash of their own
 
 for (const seed of isWhole ? [3, 19] : [3]) {
-  Deno.test(`State bytes: the machine cannot tell a state from its copy (simulated swarm, seed ${seed})`, () => {
+  slowTest(`State bytes: the machine cannot tell a state from its copy (simulated swarm, seed ${seed})`, () => {
     const { machine, compared, fields } = twinned();
     const result = simulate({ seed, miners: 24, minutes: 12, faults: "drawn", machine });
     if (!result.ok) throw result.failure.cause;
