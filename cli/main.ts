@@ -33,7 +33,7 @@ import { printable } from "./terminal/text/format.ts";
 import { ownProgram, restoreHome } from "./program/self.ts";
 import { version } from "./program/version.ts";
 
-const widestHelp = 100;
+const widestHelp = 100; // columns
 
 export async function main(words: readonly string[], host: Host, program: Program = iota): Promise<number> {
   const asked = (flag: string) => beforeDashes(words).includes(flag);

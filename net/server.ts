@@ -199,7 +199,7 @@ function boundsOf({ descriptors = null }: ListenOptions): Bounds {
 
 const mostToldBusy = 64;
 const largestReserve = 2048;
-const longestBacklog = 511;
+const longestBacklog = 511; // the runtime's own choice
 
 function bind(server: Server, { host, port, backlog }: ListenOptions & { backlog: number }): Promise<void> {
   return new Promise((resolve, reject) => {

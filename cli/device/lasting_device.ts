@@ -90,7 +90,7 @@ export interface LastingDeviceOptions {
 }
 
 const mostLosses = 3;
-const mostSilences = 2;
+const mostSilences = 2; // each costs a deadline
 const pauseMs = [0, 2_000] as const; // before the next device; a driver is back from a reset within two seconds
 
 export class LastingDevice implements ComputeHost, DeviceSupply {

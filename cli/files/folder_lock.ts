@@ -21,7 +21,7 @@ export interface FolderLock {
 }
 
 const fileName = "run.lock";
-const mostBytes = 1_024;
+const mostBytes = 1_024; // of a holder's words
 
 export interface AskedLock extends Pick<LockHolder, "command" | "port"> {
   readonly handed: string | null; // the token of the holder that started this process

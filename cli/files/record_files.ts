@@ -1,7 +1,7 @@
 /** The files of a run's record log: `records.jsonl` and, beside it, the full ones, `.1` the newest. */
 
 const name = "records.jsonl";
-export const keptFiles = 3;
+export const keptFiles = 3; // full ones
 
 export const recordPath = (folder: string): string => `${folder}/${name}`;
 

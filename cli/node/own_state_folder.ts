@@ -31,7 +31,7 @@ interface Header {
 const format: Header["format"] = "iota-moments-4";
 const fileName = "optimizer.bin";
 const headBytes = 4096;
-const sealBytes = 64;
+const sealBytes = 64; // hexadecimal digits of a hash
 
 export class OwnStateFolder implements OwnStateStore {
   readonly #folder: string;

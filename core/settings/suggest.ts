@@ -1,6 +1,6 @@
 /** "Did you mean …?": the known path with few other letters, or with another table. Cost is bounded. */
 
-const longestPath = 64;
+const longestPath = 64; // characters that are compared
 
 export function didYouMean<T extends string>(unknown: string, known: readonly T[]): T | null {
   const wanted = unknown.slice(0, longestPath).toLowerCase();

@@ -11,7 +11,7 @@ import { sha256 } from "../sha256.ts";
 /** From leaf to root: each node's children, the known one empty. */
 export type WorkPath = readonly (readonly string[])[];
 
-const children = 16;
+const children = 16; // of a node
 const noWork = "0".repeat(64);
 
 const nodeHash = (hashes: readonly string[]): string => sha256(`node ${hashes.join(" ")}`);

@@ -7,7 +7,7 @@ const one = new Float32Array(1); // a number and its pattern
 const pattern = new Uint32Array(one.buffer);
 
 export const levelBits = 15;
-export const largestFloat = 2 ** 128 - 2 ** 104;
+export const largestFloat = 2 ** 128 - 2 ** 104; // of float32
 export const firstNormal = 0x80; // lower ones are coarser, at most 2^-126
 const firstNonFinite = 0x7f80; // larger also with the sign bit
 

@@ -13,7 +13,7 @@ import { type HelloClaim, linkText } from "./hello_records.ts";
 import type { LinkSecret } from "./link_secret.ts";
 
 const macEnd = macStart + macBytes;
-const blockBytes = 64;
+const blockBytes = 64; // of SHA-256
 const digestBytes = 32;
 
 export interface LinkMacs {

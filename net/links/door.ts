@@ -36,6 +36,7 @@ function sayBusy(socket: Socket): void {
   socket.destroySoon();
 }
 
+/** How long a connection without room may wait for that answer. */
 const turnedAwayMs = 500;
 
 /** Even if there are very few descriptors. */

@@ -41,6 +41,7 @@ interface Peer<In> {
  */
 export const rivalText = "Another process uses this hotkey";
 
+/** How often a connected process is notified of a rival. */
 const rivalEveryMs = 60_000;
 
 export class Hub<In, Out> implements HubTransport<Out> {

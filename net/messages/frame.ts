@@ -64,7 +64,7 @@ export const macStart = 28;
 export const macBytes = 16;
 const prefixBytes = macStart + macBytes;
 const nameBytes = 32;
-const entryBytes = 4 + nameBytes;
+const entryBytes = 4 + nameBytes; // of the table
 
 const aligned = (bytes: number): number => Math.ceil(bytes / 8) * 8;
 

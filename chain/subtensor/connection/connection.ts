@@ -22,7 +22,7 @@ export interface ConnectionOptions {
   readonly patienceMs: number;
 }
 
-const attemptsMax = 3;
+const attemptsMax = 3; // per piece of work
 const lagBlocksMax = 100; // 20 minutes behind others
 
 export class Connection {

@@ -14,7 +14,7 @@ import { nodeCommand } from "../text/chain_words.ts";
 
 const lookBlocks = 5; // one minute: newly registered nodes want to join
 const stayBlocks = 50; // ten minutes
-const mostNewcomers = 1024;
+const mostNewcomers = 1024; // waiting for a newer list
 
 interface AdmissionOptions {
   readonly network: string;

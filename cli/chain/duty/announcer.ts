@@ -27,7 +27,7 @@ interface AnnouncerOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-const lookBlocks = 50;
+const lookBlocks = 50; // 10 minutes
 const retryBlocks = 5;
 const rawBytesMax = 128; // longer data needs another kind of field
 

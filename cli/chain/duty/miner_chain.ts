@@ -19,7 +19,7 @@ interface MinerChainOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-const retryBlocks = 5;
+const retryBlocks = 5; // after a failed read
 const unregisteredBlocks = 5; // a newly registered miner wants to see it
 
 export class MinerChain {

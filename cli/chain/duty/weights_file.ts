@@ -20,7 +20,7 @@ const weightsShape = v.object({
 export type ChainWeights = v.InferOutput<typeof weightsShape>;
 
 const mostValidators = 16;
-const mostWeights = 64;
+const mostWeights = 64; // of each
 const weightsPath = (folder: string): string => `${folder}/chain/weights.json`;
 
 export async function readChainWeights(chain: Chain, nowMs: number): Promise<ChainWeights> {

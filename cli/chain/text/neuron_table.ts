@@ -9,7 +9,7 @@ import type { Paint } from "../../terminal/text/paint.ts";
 import { short, shortAddress } from "../../terminal/text/format.ts";
 import { alignedTable, type Column } from "./chain_words.ts";
 
-const wideColumns = 112;
+const wideColumns = 112; // the width of the widest table
 const u16Max = 0xffff;
 const raoPerToken = 1e9;
 

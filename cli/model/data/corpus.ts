@@ -83,7 +83,7 @@ function cutDocuments(text: string): CorpusDocument[] {
 }
 
 const separatorLine = new RegExp(String.raw`(?<=^|\n)[ \t]*<\|endoftext\|>|<\|endoftext\|>[ \t]*(?=\n|$)`, "g");
-const fewestInline = 8;
+const fewestInline = 8; // separators
 const largestInline = 1 / 4; // of the text
 
 /**

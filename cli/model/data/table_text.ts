@@ -24,7 +24,7 @@ type TableFinding =
 
 const firstChars = 1_000_000;
 const sampledRecords = 200;
-const fewestRecords = 3;
+const fewestRecords = 3; // below the names
 const fewestToMention = 10; // so many lines of verse have the same number of commas by intent
 const evenShare = 0.95; // of the records: exports have flaws
 const numberColumn = /^[-+]?\d[\d.,:/ TZ+-]*%?$/; // numbers, dates and times

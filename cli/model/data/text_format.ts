@@ -27,7 +27,7 @@ export function binaryFormat(bytes: Uint8Array, path: string): NotText | null {
 
 const sampleBytes = 65_536;
 const notText: NotText = { found: "it is a binary file", next: "Pass a text file" };
-const mostControls = 0.01;
+const mostControls = 0.01; // of the bytes
 
 /** Zero bytes may be a hole in a text. ESC and backspace are in logs of terminals and in manuals. */
 function hasControls(bytes: Uint8Array): boolean {
@@ -124,7 +124,7 @@ function tableRefusal({ columns, delimiter, index, hasNames, isSpaced }: Table, 
 type WideEncoding = "UTF-16" | "UTF-32" | "UTF-16LE" | "UTF-16BE"; // a mark says the order of the bytes
 
 const leastText = 0.95; // of the characters: a few may be newer than this program's tables
-const mostSwapped = 0.1;
+const mostSwapped = 0.1; // of the blanks
 
 /** Null: it is not, or the bytes say nothing. */
 function wideEncoding(bytes: Uint8Array): WideEncoding | null {

@@ -5,10 +5,10 @@ import type { Notice } from "../../../core/protocol/notice.ts";
 import type { NodeEvent } from "./node_event.ts";
 
 const recentMs = 60_000;
-const mostRecent = 4_096;
+const mostRecent = 4_096; // tasks of that time
 const mostRounds = 8;
 const mostLosses = 64;
-const noticeRounds = 8;
+const noticeRounds = 8; // that one stays on the screen
 
 export interface LoadingView {
   readonly part: LoadingPart;

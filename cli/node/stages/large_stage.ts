@@ -7,8 +7,8 @@ import { vectorBytes } from "../../../core/model/vector_bytes.ts";
 import type { StageCompute } from "../../../gpu/compute.ts";
 import type { OnLoading } from "./stage_source.ts";
 
-const partFloats = 2 ** 20;
-const reportMs = 5_000;
+const partFloats = 2 ** 20; // 4 MiB
+const reportMs = 5_000; // between reports
 
 /** Also zeroes the gradients. */
 export async function placeParameters(

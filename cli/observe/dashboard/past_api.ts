@@ -13,7 +13,7 @@ import { jsonHeaders, numberIn, openRations, type RationOptions, refusal } from 
 const hubBytesPerSecond = 2 ** 20;
 const searchBytes = 2 ** 17;
 const accountBytes = 2 ** 19;
-const longestAddress = 64;
+const longestAddress = 64; // characters
 
 type Pages = Readonly<Record<string, HubPage>>;
 

@@ -9,7 +9,7 @@ type Shown = Pick<PublicRun, "losses" | "heldOut" | "step" | "steps" | "size">;
 
 const width = 1_200; // 1.91 to 1, as networks ask
 const height = 630;
-const palette = [0x10_14_18, 0x34_3c_45, 0xa3_ad_b8, 0x56_b4_e9, 0xe6_9f_00, 0xff_ff_ff];
+const palette = [0x10_14_18, 0x34_3c_45, 0xa3_ad_b8, 0x56_b4_e9, 0xe6_9f_00, 0xff_ff_ff]; // the page's dark colours
 const [back, grid, dim, train, heldOut, white] = [0, 1, 2, 3, 4, 5] as const;
 const plot = { left: 70, right: 1_130, top: 220, bottom: 570 };
 

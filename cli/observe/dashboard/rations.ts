@@ -7,8 +7,8 @@ import { defaultNetLimits } from "../../../net/limits.ts";
 import type { Timers } from "../../../net/timers.ts";
 
 const mostWaiting = 8;
-const mostWaitingOfOne = mostWaiting / 2;
-const mostRemembered = 1024;
+const mostWaitingOfOne = mostWaiting / 2; // of one address
+const mostRemembered = 1024; // addresses that have asked lately
 const savedMs = 2_000; // spendable at once
 const savedOfOneMs = 3_000; // a visitor opens a few members in a row
 const longestMs = defaultNetLimits.helloMs - 2_000; // before the port ends the request

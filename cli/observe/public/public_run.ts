@@ -30,7 +30,7 @@ import type {
   RunSnapshot,
 } from "./public_shape.ts";
 
-const sampleCharacters = 1_024;
+const sampleCharacters = 1_024; // of a prompt or a text
 
 interface Moment {
   readonly sequence: number;

@@ -4,7 +4,7 @@ import type { NodeView, RunView } from "../../../core/view/view.ts";
 import { cut, decimal, duration, plural, shortAddress } from "../../terminal/text/format.ts";
 import type { FrameRoom } from "../../terminal/screen/live_screen.ts";
 
-const mostRows = 6;
+const mostRows = 6; // of each part
 
 export function detailPanel(view: RunView, options: Pick<FrameRoom, "width" | "paint">): string[] {
   const nodes = Object.values(view.nodes);

@@ -10,7 +10,7 @@ import type { HubMessage, RunTask } from "../../../core/protocol/message.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { openTracer, traceparentOf } from "./tracing.ts";
 
-const mostOfStep = 16;
+const mostOfStep = 16; // microbatches
 
 interface Traced {
   readonly span: Span;

@@ -36,7 +36,7 @@ export interface History {
 const slackBytes = 16 * pageBytes; // of tables around the content
 const quickBytes = 2 ** 20; // prepared in a few milliseconds
 const longEntries = 4096; // replayed in well below a second
-const longBytes = 32 * 2 ** 20;
+const longBytes = 32 * 2 ** 20; // of entries
 const mostEntries = 8 * longEntries; // for any size of state: a few seconds' replay (`./lab bench hub restart`)
 
 /**

@@ -21,7 +21,7 @@ export interface OpenJournalOptions {
 const format = "iota-journal-5";
 export const pageBytes = 16_384;
 const checkpointPages = 1000; // 16 MiB of log
-const logSlackBytes = 64 * 2 ** 20;
+const logSlackBytes = 64 * 2 ** 20; // of the log, kept for later entries
 
 const schema = `
   create table meta (key text primary key, value text not null) without rowid;

@@ -23,7 +23,7 @@ import type { OpenedJournal, OpenHubJournal } from "../hub/journal/hub_journal.t
 const fileName = "journal.db";
 const fileNames = [fileName, `${fileName}-wal`, `${fileName}-shm`, markPath(fileName)];
 
-const journalBytes = 2 ** 30;
+const journalBytes = 2 ** 30; // a snapshot and the events after it take a small part of it
 
 export interface Progress {
   readonly round: number;

@@ -17,7 +17,7 @@ export interface ConfigFile {
 }
 
 const maxBytes = 2 ** 20;
-const longestShown = 80;
+const longestShown = 80; // characters of a wrong line
 
 /** `makes`: the kind of file for `iota config init`. */
 export async function readConfigFile(

@@ -49,7 +49,7 @@ const sayMs = 10_000;
 const quietMs = 1_000; // shorter work needs no line
 const sampleMs = 500;
 const mostSamples = 20; // the pace covers at least the last ten seconds
-const leastMs = 3_000;
+const leastMs = 3_000; // of that part, for an estimate
 const leastShare = 0.01; // for an estimate
 
 interface Sample {

@@ -8,7 +8,7 @@ import { byteSize, decimal, duration, printable, tokens } from "../text/format.t
 
 export type SummaryFields = Readonly<Record<string, unknown>>;
 
-const longText = 60;
+const longText = 60; // characters; longer texts go below the table
 const widthOfText = 78;
 
 export function summaryTable(fields: SummaryFields, paint: Paint): string[] {

@@ -10,9 +10,9 @@ import { LiveTerminal } from "../output/terminal.ts";
 
 const frameMs = 100;
 const clockMs = 1_000;
-const saidMs = 8_000;
+const saidMs = 8_000; // in place of the hints
 const readMs = 300; // nobody has read the question sooner; pasted text may hold any keys
-const leastWithHints = 8;
+const leastWithHints = 8; // lines
 
 export interface FrameRoom {
   readonly width: number;

@@ -6,7 +6,7 @@
  */
 
 const mostMarks = 3; // on one letter: no script needs more
-const mostBreaks = 2;
+const mostBreaks = 2; // in a row
 
 const breaks = /\r\n?|[\u2028\u2029]/gu;
 const harmful = /[^\P{C}\n\t]/gu;

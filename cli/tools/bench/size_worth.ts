@@ -40,7 +40,7 @@ interface Worth {
   readonly signal: AbortSignal;
 }
 
-const longestMicrobatchMs = 3000;
+const longestMicrobatchMs = 3000; // a larger one is estimated
 const mostMeasuredBytes = 2 ** 31; // a GPU's free memory is unknown
 const usedMs = 1500; // per size; at least one microbatch
 

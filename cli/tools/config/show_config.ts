@@ -101,7 +101,7 @@ function hubLines(
   return [{ setting: "", comment: "" }, { setting: `[${hubTable}]`, comment: "" }, ...lines];
 }
 
-const widestSetting = 34;
+const widestSetting = 34; // columns before the comment
 
 function configLines(
   { config, paths, sourceOf, columns }: {

@@ -63,7 +63,7 @@ interface PerValue {
   readonly mean: number;
 }
 
-const sampled = 2 ** 16;
+const sampled = 2 ** 16; // values
 const normals: ParameterTable = {
   ...{ length: sampled, decayLength: 0 },
   tensors: [{ name: "payload", shape: [sampled], offset: 0, size: sampled, initial: { type: "normal", std: 1 } }],

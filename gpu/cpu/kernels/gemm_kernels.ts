@@ -13,7 +13,7 @@ import type { ModuleBuilder } from "../wasm/module_builder.ts";
 export const tileRows = 4;
 export const tileColumns = 8;
 const unroll = 2; // of k: a tenth faster than 1, not slower than 4
-const rowFloats = 4;
+const rowFloats = 4; // of a tile row's first vector
 
 type I32 = Expression<"i32">;
 const plus = (a: I32, b: number): I32 => i32.add(a, i32.of(b));

@@ -42,7 +42,7 @@ export function exponential(f: FunctionBuilder, value: V128): Local<"v128"> {
   return f.let(v128.select(v128.zero(), result, isTiny));
 }
 
-const rootHalfBits = 0x3f3504f3;
+const rootHalfBits = 0x3f3504f3; // sqrt(0.5)
 
 /** For normal positive x = 2^n m: ln m = 2 artanh((m - 1) / (m + 1)). Error below 2e-7 of 1 + |ln x|. */
 export function logarithm(f: FunctionBuilder, value: V128): Local<"v128"> {

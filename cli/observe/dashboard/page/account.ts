@@ -130,7 +130,7 @@ function showList(id: string, { title, shares }: { title: string; shares: readon
 }
 
 const againMs = 1_500;
-const mostTries = 5;
+const mostTries = 5; // while others ask
 
 export async function servedAccount(node: string): Promise<PublicAccount | string> {
   for (let tries = 1;; tries++) {

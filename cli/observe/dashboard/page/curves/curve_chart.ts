@@ -16,7 +16,7 @@ export interface StepPlaces {
 
 type Values = readonly (number | null)[];
 
-const height = 150;
+const height = 150; // pixels
 const left = 52;
 const top = 8;
 const bottom = height - 22;

@@ -11,7 +11,7 @@ import { draw } from "../parts/svg.ts";
 
 type Effects = PublicAccount["clasp"];
 
-const rowHeight = 28;
+const rowHeight = 28; // pixels
 const top = 6;
 const axisHeight = 22;
 const left = 64;

@@ -12,7 +12,7 @@ interface Point {
   readonly loss: number | null;
 }
 
-const left = 48;
+const left = 48; // pixels
 const top = 10;
 const axisHeight = 24;
 const leastHeight = 160;

@@ -6,9 +6,9 @@ import { placeOn, ticksOf } from "../parts/axis.ts";
 import { draw } from "../parts/svg.ts";
 import { endMs, type WayHop } from "./way.ts";
 
-const rowHeight = 24;
+const rowHeight = 24; // pixels
 const axisHeight = 22;
-const left = 128;
+const left = 128; // of the axis, beside the names
 const wide = 560; // room for addresses
 
 export function drawPathway(chart: Element, way: readonly WayHop[]): void {

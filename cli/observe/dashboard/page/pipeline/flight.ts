@@ -8,10 +8,10 @@ import type { PublicHop, PublicRun } from "../../../public/public_shape.ts";
 import { byId, setText } from "../parts/elements.ts";
 import { draw } from "../parts/svg.ts";
 
-const laneHeight = 26;
+const laneHeight = 26; // pixels
 const headHeight = 18;
 const radius = 4;
-const gap = 10;
+const gap = 10; // between dots
 const flightHeight = headHeight + 2 * laneHeight + 6;
 
 interface Dot {
