@@ -1,6 +1,9 @@
 /**
- * The chain that the roles see. `chain/local` (embedded) and `chain/subtensor` (any endpoint) share a conformance
- * suite. Every promise settles: waits have deadlines and reject with a `ChainError`. A read is taken at one block.
+ * The chain interface that the roles need. `chain/local` (embedded) and `chain/subtensor` (any Subtensor endpoint
+ * over JSON-RPC) share one conformance suite.
+ *
+ * Every promise settles: an implementation puts a deadline on every wait and rejects with a `ChainError`. Each read
+ * is taken at one block and names it.
  */
 
 import type { Address, AxonAddress, ChainCall, ChainSigner, CommitmentField } from "./call.ts";
@@ -8,12 +11,12 @@ import type { Beacon } from "./timelock/beacon.ts";
 
 export interface Head {
   readonly block: number;
-  readonly seenMs: number;
+  readonly seenMs: number; // wall clock of this machine when the block was seen
 }
 
 export interface ChainFacts {
-  readonly genesisHash: string; // 0x and 64 hex digits
-  readonly beacon: Beacon;
+  readonly genesisHash: string; // 0x and 64 hex digits: identifies the chain
+  readonly beacon: Beacon; // whose rounds decide its reveals
 }
 
 export interface Neuron {
@@ -21,20 +24,20 @@ export interface Neuron {
   readonly hotkey: Address;
   readonly coldkey: Address;
   readonly isActive: boolean;
-  readonly hasPermit: boolean; // granted by an epoch, not by staking
+  readonly hasPermit: boolean; // validator permit: granted by an epoch, not by staking
   readonly registeredAtBlock: number;
-  readonly lastUpdateBlock: number;
-  readonly stakeRao: bigint; // alpha and tao, weighted as by the chain
+  readonly lastUpdateBlock: number; // last weights set or committed
+  readonly stakeRao: bigint; // total of alpha and tao, weighted as by the chain
   readonly incentive: number; // u16
   readonly dividends: number; // u16
-  readonly emissionRao: bigint; // by the last epoch, burned amounts included
+  readonly emissionRao: bigint; // allotted by the last epoch, also where it was burned (duty/epoch_pay.ts)
   readonly axon: AxonAddress | null;
 }
 
 export interface Metagraph {
   readonly netuid: number;
   readonly block: number;
-  readonly neurons: readonly Neuron[];
+  readonly neurons: readonly Neuron[]; // by uid
 }
 
 export interface SubnetParameters {
@@ -57,19 +60,20 @@ export interface SubnetParameters {
   readonly maxUids: number;
   readonly maxValidators: number;
   readonly ownerHotkey: Address | null;
-  readonly ownerColdkey: Address | null; // its hotkeys' incentive is burned
+  readonly ownerColdkey: Address | null; // incentive of its hotkeys is burned
   readonly blockMs: number; // 12,000 on the real chain
   readonly specVersion: number;
   readonly consensus: "yuma" | "null"; // null: only the weights of the validator with the most stake count
 }
 
+/** The state from which the chain, and chain/epochs, computes when an epoch is due. */
 export type EpochState =
   | {
     readonly formula: "legacy";
     readonly block: number;
     readonly netuid: number;
     readonly tempoBlocks: number;
-    readonly blocksSinceLastStep: number;
+    readonly blocksSinceLastStep: number; // blocks since the last epoch, under whatever tempo applied then
   }
   | {
     readonly formula: "stateful"; // spec 423 and later
@@ -78,15 +82,15 @@ export type EpochState =
     readonly tempoBlocks: number;
     readonly lastEpochBlock: number;
     readonly pendingEpochAtBlock: number; // 0: none
-    readonly epochIndex: number;
+    readonly epochIndex: number; // SubnetEpochIndex
     readonly blocksSinceLastStep: number;
   };
 
-/** `name` is the chain's error name, or `Custom(12)` from the pool. */
+/** Why the chain refused a call or would refuse it. `name` is the chain's error name, or `Custom(12)` from the pool. */
 export interface Refusal {
   readonly name: string;
-  readonly sentence: string;
-  readonly action: string;
+  readonly sentence: string; // what it means, for a person
+  readonly action: string; // what to do about it
   readonly retry: "never" | "nextBlock" | "afterRateLimit" | "afterUpgrade" | "afterEpoch";
 }
 
@@ -95,15 +99,15 @@ export type Receipt =
     readonly status: "included";
     readonly block: number;
     readonly extrinsicHash: string;
-    readonly isUnchanged?: true; // the chain already holds this since `block`; the hash is ""
+    readonly isUnchanged?: true; // nothing was sent: the chain already holds this since `block`, and the hash is ""
   }
-  | { readonly status: "refused"; readonly refusal: Refusal }
-  | { readonly status: "unknown"; readonly why: string }; // check the chain before sending again
+  | { readonly status: "refused"; readonly refusal: Refusal } // before or inside a block; nothing was changed
+  | { readonly status: "unknown"; readonly why: string }; // the answer was lost: check the chain before sending again
 
 export interface PendingCommit {
   readonly committedBlock: number;
-  readonly revealRound: bigint | null; // drand round, if timelocked
-  readonly revealFromBlock: number | null; // if salted
+  readonly revealRound: bigint | null; // drand round of a timelocked one
+  readonly revealFromBlock: number | null; // of a salted one
 }
 
 export interface WeightCallSearch {
@@ -115,45 +119,56 @@ export interface WeightCallSearch {
 
 export interface Commitment {
   readonly hotkey: Address;
-  readonly block: number;
-  readonly fields: readonly CommitmentField[]; // without unknown kinds
+  readonly block: number; // in which it was set
+  readonly fields: readonly CommitmentField[]; // without fields of unknown kinds
 }
 
 export interface Chain {
-  readonly endpoint: string;
+  readonly endpoint: string; // "local" or the address in use, for people
   readonly netuid: number;
   facts(): Promise<ChainFacts>;
   head(): Promise<Head>;
-  /** No fork can undo this block or an earlier one. */
+  /** The newest final block: no fork can undo it or an earlier one. */
   finalizedBlock(): Promise<number>;
   /** Every new best block, in order, possibly with gaps after an outage. Returns a function that stops. */
   onHead(listener: (head: Head) => void): () => void;
-  /** Gets the reason once per outage, and null when the chain is reachable again. Absent: it always is. */
+  /**
+   * With the reason when the chain becomes unreachable, once per outage, and with null when it is reachable again.
+   * Absent: it always is.
+   */
   onOutage?(listener: (problem: string | null) => void): () => void;
   metagraph(): Promise<Metagraph>;
   parameters(): Promise<SubnetParameters>;
   epochState(): Promise<EpochState>;
-  /** By uid of the target. */
+  /** Sparse, as the chain stores it, by uid of the target. */
   weightsOf(options: { uid: number; mechanism: number }): Promise<readonly { uid: number; value: number }[]>;
   pendingCommits(options: { hotkey: Address; mechanism: number }): Promise<readonly PendingCommit[]>;
-  /** Blocks in (afterBlock, toBlock] with weights set or committed, oldest first. Null if one can no longer be read. */
+  /**
+   * The blocks above `afterBlock` and up to `toBlock` in which a call of this hotkey set or committed weights, oldest
+   * first, read from the blocks themselves. Null if one of them can no longer be read.
+   */
   weightCallsOf(options: WeightCallSearch): Promise<readonly number[] | null>;
-  /** Without hotkeys that published nothing. */
+  /** In this order, without those that published nothing. */
   commitmentsOf(hotkeys: readonly Address[]): Promise<readonly Commitment[]>;
   balanceOf(address: Address): Promise<bigint>; // free, rao
-  /** Staked by anyone. Null if that block's state can no longer be read. */
+  /** The subnet's alpha staked to a hotkey after a block, by anyone. Null if that block's state can no longer be read. */
   alphaOf(of: { hotkey: Address; block: number }): Promise<bigint | null>;
   /**
-   * Settles when the call is in a block, is refused, or its outcome is unknown; rejects only if nothing was sent. Sends
-   * of one account are serialised.
+   * Signs, sends, and waits until the call is in a block, is refused, or its outcome cannot be determined; rejects only
+   * if nothing was sent. Sends of one account are serialised.
    */
   send(call: ChainCall, signer: ChainSigner): Promise<Receipt>;
   close(): Promise<void>;
 }
 
-/** 6 minutes. Short, because a validator killed during a call must wait this long before the next one. */
+/**
+ * A call is valid for this many blocks, 6 minutes on the real chain; if it is in none of them it can no longer land.
+ * Short, because a validator killed with a call under way must wait that long before it sends another, and should still
+ * have time in its window.
+ */
 export const callLifeBlocks = 32;
 
+/** No endpoint answers, a deadline passed, or an answer is invalid. */
 export class ChainError extends Error {
   override readonly name = "ChainError";
   constructor(

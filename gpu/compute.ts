@@ -1,9 +1,11 @@
 /**
- * The compute of one stage. WebGPU, the processor and the reference in float64 share one conformance suite.
+ * The compute of one stage as its callers see it. Three implementations, one conformance suite: WebGPU, the processor,
+ * and the reference in float64.
  *
- * Calls are awaited one at a time. Parameters are the flat f32 vector of `parameterTable(spec)`. Gradients accumulate
- * until `zeroGradients` or `step`. Wires are (B, T, width) values encoded by the run's codec; their gradient is
- * dL/d(wire value), straight through the rounding; L is the mean loss over the microbatch's B*T tokens.
+ * Contract: calls are made one at a time, each awaited before the next. Parameters are the flat f32 vector of
+ * `parameterTable(spec)`. Gradients accumulate (`+=`) over backward and turnaround until `zeroGradients` or `step`.
+ * Wires are bytes, as the run's codec encodes (B, T, width) values (core/codec). The gradient on a wire is dL/d(wire value),
+ * straight through the rounding, encoded as the codec's gradients are; L is the mean loss over the microbatch's B*T tokens.
  */
 
 import type { TrainConfig } from "../core/config/config.ts";
@@ -11,7 +13,7 @@ import type { StageSpec } from "../core/model/spec.ts";
 import type { OptimizerState } from "../core/train/optimizer.ts";
 import type { OptimizerName } from "../core/config/optimizer_names.ts";
 
-/** Token ids (B*T) at the head, a wire elsewhere. */
+/** Token ids (B*T) at the head, an encoded wire elsewhere. */
 export type StageInput =
   | { readonly type: "tokens"; readonly tokens: Uint32Array }
   | { readonly type: "wire"; readonly wire: Uint8Array };
@@ -22,72 +24,81 @@ export interface AdapterDescription {
   readonly isSoftware: boolean;
 }
 
-/** Each optimizer uses the settings that it knows. */
+/** The step header's numbers and the settings of the run's optimizers; each uses what it knows. */
 export interface StepOptions extends Pick<TrainConfig, "beta1" | "beta2" | "epsilon"> {
   readonly learningRate: number;
-  readonly gradientScale: number; // on the accumulated gradient: clip factor / number of microbatches
+  readonly gradientScale: number; // multiplies the accumulated gradient: clip factor / number of microbatches
   readonly weightDecay: number; // decoupled, on floats [0, decayLength)
 }
 
-/** "parameters" or a state vector of the optimizer by name. */
+/** A flat vector of a stage: "parameters", laid out by `parameterTable(spec)`, or a state vector of its optimizer by name. */
 export type StageVector = string;
 
 export interface Turnaround {
-  readonly lossPerSequence: Float32Array; // (B), mean over T tokens, nats
-  readonly gradient: Uint8Array | null; // null when the stage reads tokens (K = 1)
+  readonly lossPerSequence: Float32Array; // (B), mean over the T tokens, nats
+  readonly gradient: Uint8Array | null; // towards the previous stage; null when the stage reads tokens (K = 1)
 }
 
 export interface StageOptions {
-  /** Null: the stage takes no steps. @default defaultOptimizer */
+  /** Null: the stage takes no steps and keeps no state for them. @default defaultOptimizer */
   readonly optimizer?: OptimizerName | null;
-  /** For open forwards. @default 0: each is computed again */
+  /** Memory for activations of forwards that wait for their backward. @default 0: each is computed again */
   readonly activationBytes?: number;
-  /** @default as many as fit in memory */
+  /** The most forwards that may wait at once. @default as many as fit in memory */
   readonly openForwards?: number;
   /**
-   * Each block's backward computes its forward again, to the same bits, so only blocks' inputs are held. @default false
+   * Each block's backward computes its forward again, to the same bits; only blocks' inputs are held. @default false
    */
   readonly recomputes?: boolean;
-  /** Blocks are recomputed if not all fit. @default what the device can allocate */
+  /** What the stage may take: a device recomputes blocks if all of them do not fit. @default what the device can allocate */
   readonly memoryBytes?: number | undefined;
-  /** Of the processor; they change no bit. @default 1 */
+  /** Of the processor; they change the time but no bit. @default 1 */
   readonly threads?: number;
-  /** Of one part of a vector. @default what the device allows */
+  /** The most that one part of a vector may have. @default what the device allows */
   readonly partBytes?: number | undefined;
 }
 
 export interface PassOptions {
-  readonly name?: string; // one input per name
+  readonly name?: string; // of the input: another input must have another name
 }
 
 export interface StageCompute {
   readonly spec: StageSpec;
   readonly adapter: AdapterDescription;
-  /** Also zeroes gradients, not the optimizer's state. */
+  /** Also zeroes gradients; the optimizer's state stays. */
   loadParameters(parameters: Float32Array): Promise<void>;
   readParameters(): Promise<Float32Array>;
+  /** Exactly the vectors that its optimizer keeps. */
   loadOptimizer(state: OptimizerState): Promise<void>;
   readOptimizer(): Promise<OptimizerState>;
-  /** In parts, so that no second copy is held. Gradients and step count stay. */
+  /**
+   * Large vectors in parts, so that no second copy is held. Values from `offset` on; neither gradients nor the count of steps
+   * change.
+   */
   writePart(vector: StageVector, part: { offset: number; values: Float32Array }): Promise<void>;
   readPart(vector: StageVector, part: { offset: number; length: number }): Promise<Float32Array>;
+  /** How many steps the optimizer's state has seen. */
   countSteps(): Promise<number>;
-  /** For a state written in parts. */
+  /** Sets the step count of a state that was written in parts. */
   setSteps(steps: number): Promise<void>;
-  /** Not for the tail. A named forward's activations may be kept until its backward or new parameters. */
+  /** Not for the tail. With a name, its activations may be kept until the backward of that name or until parameters change. */
   forward(input: StageInput, options?: PassOptions): Promise<Uint8Array>;
-  /** Not for the tail. Computes the forward again, to the same bits, unless it was kept. Null at the head. */
+  /**
+   * Accumulates gradients. Computes the forward again, to the same bits, unless it was kept. Null at the head. Not
+   * for the tail.
+   */
   backward(input: StageInput, gradient: Uint8Array, options?: PassOptions): Promise<Uint8Array | null>;
-  /** Tail only. */
+  /** Tail only: forward, loss and backward. */
   turnaround(input: StageInput, targets: Uint32Array): Promise<Turnaround>;
-  /** Tail only: losses (B). */
+  /** Tail only: losses without gradients, (B). */
   evaluate(input: StageInput, targets: Uint32Array): Promise<Float32Array>;
-  /** Tail only: logits of one position per sequence, (B, V). */
+  /** Tail only: logits of one position of every sequence, (B, V), for sampling. */
   logitsAt(input: StageInput, position: number): Promise<Float32Array>;
   zeroGradients(): Promise<void>;
+  /** Squared L2 norm of the accumulated (unscaled) gradient. */
   gradientSquareSum(): Promise<number>;
   readGradients(): Promise<Float32Array>;
-  /** Then zeroes gradients. */
+  /** One step of the optimizer, then zeroes gradients. */
   step(options: StepOptions): Promise<void>;
   close(): void;
 }

@@ -1,10 +1,14 @@
 /**
- * An sr25519 pair. The secret is a private field, so no inspection, JSON or log shows it. The pair has the shape of
- * net's `Signer` and of `ChainSigner`.
+ * A key in memory: an sr25519 pair that signs, and verification of others' signatures.
  *
- * Keyfiles hold schnorrkel's canonical bytes with the scalar itself; the library's half-ed25519 form holds it times the
- * cofactor 8. Mixing them up gives signatures that verify nowhere. @scure/sr25519 imports in 12 ms,
- * @polkadot/util-crypto in 85 to 100 ms (Deno 2.9.6); a signature takes 1 ms, a check 1.5 ms.
+ * Owns: the secret (a private field: no inspection, JSON or log shows it). Rejects: keys that fail their own
+ * sign-and-verify test. `HotkeyPair` has the shape of net's `Signer`, which does not know this folder, and of
+ * `ChainSigner`; a coldkey is the same kind of pair and leaves this folder only as a `ChainSigner`.
+ *
+ * A secret has two encodings. Schnorrkel's canonical bytes, used in keyfiles, hold the scalar itself; the half-ed25519
+ * form, required by the library, holds it times the cofactor 8. Mixing them up gives signatures that verify nowhere.
+ * Library: @scure/sr25519 is plain JavaScript and imports in 12 ms where @polkadot/util-crypto needs 85 to 100 ms (Deno
+ * 2.9.6); a signature takes about 1 ms, a check 1.5 ms.
  */
 
 import { hkdfSync } from "node:crypto";
@@ -22,9 +26,9 @@ const groupOrder = 2n ** 252n + 27742317777372353535851937790883648493n; // of r
 export class HotkeyPair {
   readonly address: NodeId;
   readonly publicKey: Uint8Array;
-  readonly #secretKey: Uint8Array; // half-ed25519
+  readonly #secretKey: Uint8Array; // half-ed25519 form
 
-  /** `secretKey` in half-ed25519 form. */
+  /** `secretKey` in half-ed25519 form, as made by the functions below. */
   constructor(secretKey: Uint8Array) {
     this.#secretKey = secretKey;
     this.publicKey = getPublicKey(secretKey);
@@ -35,22 +39,23 @@ export class HotkeyPair {
     return sign(this.#secretKey, message);
   }
 
-  /** A soft child's nonce is random, so its secret bytes differ each time. */
+  /** The child at one junction of a derivation path. A soft child's nonce is random, so its secret bytes differ each time. */
   derive({ chainCode, isHard }: { chainCode: Uint8Array; isHard: boolean }): HotkeyPair {
     const child = isHard ? HDKD.secretHard(this.#secretKey, chainCode) : HDKD.secretSoft(this.#secretKey, chainCode);
     return new HotkeyPair(child);
   }
 
   /**
-   * 32 reproducible secret bytes per purpose: HKDF-SHA-256 (RFC 5869). Signatures are randomized, so they cannot serve
-   * for this.
+   * 32 secret bytes that only the holder of this hotkey can derive, reproducibly: HKDF-SHA-256 (RFC 5869) of the
+   * secret, different for each purpose, and revealing nothing about the secret. Needed because signatures are
+   * randomized and thus not reproducible.
    */
   deriveKey(purpose: string): Uint8Array {
     const salt = new TextEncoder().encode("iota hotkey");
     return new Uint8Array(hkdfSync("sha256", this.#secretKey, salt, purpose, derivedKeyBytes));
   }
 
-  /** For keyfiles. */
+  /** The 64 bytes a keyfile stores under `privateKey`. Only for writing keyfiles. */
   canonicalSecretKey(): Uint8Array {
     return toCanonical(this.#secretKey);
   }
@@ -60,13 +65,13 @@ export function hotkeyOfMiniSecret(miniSecret: Uint8Array): HotkeyPair {
   return new HotkeyPair(secretFromSeed(miniSecret));
 }
 
-/** Null if the first half is not a scalar of the group. */
+/** Null if the first half is not a scalar of the group, so the bytes are not a key. */
 export function hotkeyOfCanonicalSecretKey(secretKey: Uint8Array): HotkeyPair | null {
   const scalar = BigInt(`0x${secretKey.slice(0, scalarBytes).reverse().toHex()}`); // little-endian
   return scalar >= 1n && scalar < groupOrder ? new HotkeyPair(fromCanonical(secretKey)) : null;
 }
 
-/** In polkadot-js' export format. */
+/** In polkadot-js' export format. Null if the first half is not a scalar of the group. */
 export function hotkeyOfHalfEd25519SecretKey(secretKey: Uint8Array): HotkeyPair | null {
   return hotkeyOfCanonicalSecretKey(toCanonical(secretKey));
 }
@@ -77,24 +82,24 @@ interface SignedMessage {
   readonly signature: Uint8Array;
 }
 
-/** Never throws: all inputs are untrusted. */
+/** Whether the holder of `address` signed these bytes. Never throws: all three are untrusted. */
 export function verifySignature({ address, message, signature }: SignedMessage): boolean {
   const publicKey = decodeAddress(address);
   if (publicKey === null || signature.length !== signatureBytes) return false;
   try {
     return verify(message, signature, publicKey);
   } catch {
-    return false; // no curve point or no schnorrkel marker bit
+    return false; // the library throws on bytes that are not a curve point or lack schnorrkel's marker bit
   }
 }
 
-/** Verifiers would silently refuse a key that fails this. */
+/** A key that cannot verify its own signature is worse than none: every verifier would silently refuse it. */
 export function selfTest(pair: HotkeyPair): boolean {
   const message = new TextEncoder().encode("iota key self-test");
   return verifySignature({ address: pair.address, message, signature: pair.sign(message) });
 }
 
-/** The nonce half is the same in both forms. */
+/** Scalar times 8, little-endian; the nonce half is the same in both forms. */
 function fromCanonical(canonical: Uint8Array): Uint8Array {
   const result = canonical.slice();
   let carry = 0;

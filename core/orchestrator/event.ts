@@ -156,7 +156,7 @@ export type OrchestratorEvent =
     readonly changes?: readonly SettingChange[]; // to settings that may change
     readonly lost?: readonly BlobRef[]; // segments lost with the last process; the shell holds the others
   }
-  /** The orchestrator's own upload to its public address. Null: accepted, or there is no address to try. */
+  /** The orchestrator tried an upload to its own public address. `refusal` null: it worked, or no address is known. */
   | { readonly type: "uploadsProbed"; readonly refusal: string | null }
   /** By the run's owner: a halted run repeats its lost round now. */
   | { readonly type: "roundRetried" }

@@ -1,10 +1,14 @@
 /**
- * The verdict on a miner's task and its consequence: one rule for the orchestrator and every validator.
- * core/orchestrator/audit/verdict_actions.ts carries it out for the run, work_score.ts for a validator's scores.
+ * The verdict on a miner's task and its consequence: one rule, shared by the orchestrator and every validator.
+ *
+ * Owns the verdict as a value: the finding, the share of its pay that the miner keeps, and the action. Out of scope:
+ * measuring a repetition's error (innovation.ts) and carrying out the action, which
+ * core/orchestrator/audit/verdict_actions.ts does for the run and work_score.ts for a validator's scores.
  */
 
 import type { NodeId, StageIndex, TaskId } from "../ids.ts";
 
+/** The repeated task and the miner that did it. */
 export interface AuditedTask {
   readonly round: number;
   readonly miner: NodeId;
@@ -12,53 +16,58 @@ export interface AuditedTask {
   readonly task: TaskId;
 }
 
+/** What a validator found when it repeated a task. */
 interface Repetition {
-  readonly innovationError: number;
+  readonly innovationError: number; // see innovation.ts
   readonly equalShare: number; // of values equal to the last bit
-  readonly lossError: number | null; // largest of a sequence, in nats; null: no losses
+  readonly lossError: number | null; // largest of all sequences, in nats; null: the task has no losses
 }
 
-/** The plain sum over a miner's tasks in a step. */
+/** Squared norms of the plain sum over a miner's tasks in a step. */
 export interface GradientSquares {
   readonly claimed: number; // committed by the miner
   readonly found: number;
-  readonly least: number; // differences below it mean nothing
+  readonly least: number; // below this, differences mean nothing
 }
 
-/** A repetition by the orchestrator. */
+/** The orchestrator's finding when it repeated a task. */
 export interface RefereedRepetition extends Repetition {
-  readonly beyondRounding: number;
+  readonly beyondRounding: number; // see innovation.ts
   readonly rounding: number;
 }
 
 /**
- * `withholdPay`: the miner keeps `score` of its pay, only in the book of the validator that found it, because its claim
- * proves nothing to others. `expel`: a ban, proven to all: the round's pay is lost, and the next work report says so.
+ * `none`: no consequence. `withholdPay`: the miner keeps `score` of its pay while the round is in a validator's window;
+ * today only in the book of the validator that found it, because one validator's claim proves nothing to the others.
+ * `expel`: a ban, proven to all: the miner leaves the run and loses the round's pay, and the next work report tells every
+ * validator.
  */
 type VerdictAction = "none" | "withholdPay" | "expel";
 
 export interface Verdict extends AuditedTask {
   readonly type: "passed" | "failed" | "inconclusive";
-  readonly reason: string;
-  readonly score: number; // share of its pay that the miner keeps
+  readonly reason: string; // for people
+  readonly score: number; // share of its pay that the miner keeps, 0 to 1
   readonly action: VerdictAction;
   readonly evidence: Evidence | null; // null: not repeated
 }
 
 interface Evidence extends Repetition {
   readonly tolerance: number;
-  readonly gradient: GradientSquares | null; // null: one task was repeated
+  readonly gradient: GradientSquares | null; // null: a single task was repeated
 }
 
 /**
- * An accusation is false only if the error is clearly below the tolerance, since a miner can place its error where
- * rounding decides.
+ * An accusation is false only if the error is clearly below the tolerance: a miner can place its error so near the
+ * tolerance that rounding decides on which side a validator finds it.
  */
 const clearly = 2;
 
 /**
- * The orchestrator repeated the task, so an error is proof. Honest devices are orders of magnitude below any tolerance
- * once rounding is subtracted. Every error above it has a consequence, because a cheat would use a gap.
+ * The verdict on a task that the orchestrator repeated itself, so an error is proof; a validator's claim is not.
+ * Devices that differ in rounding are orders of magnitude below any tolerance once what the wire's format explains is
+ * subtracted. No range of errors above the tolerance is without consequence, because a cheat would place its error
+ * there.
  */
 export function judgeAsReferee(
   { innovationError, lossError, beyondRounding, rounding }: RefereedRepetition,
@@ -68,6 +77,7 @@ export function judgeAsReferee(
   return Math.max(innovationError + rounding, lossError ?? 0) <= tolerance / clearly ? "honest" : "unclear";
 }
 
+/** A task passes if neither its output nor its losses exceed the run's tolerance. */
 export function judgeRepetition(
   { round, miner, stage, task }: AuditedTask,
   { found: { innovationError, equalShare, lossError }, tolerance }: { found: Repetition; tolerance: number },
@@ -87,12 +97,12 @@ export function judgeRepetition(
   };
 }
 
-/** It does not count against the miner. */
+/** No validator could repeat the task, which does not count against its miner. */
 export function inconclusive({ round, miner, stage, task }: AuditedTask, reason: string): Verdict {
   return { type: "inconclusive", round, miner, stage, task, reason, score: 1, action: "none", evidence: null };
 }
 
-/** Null: nothing to report. */
+/** The fields of the `verdict` records of the run and of a validator; null: nothing to report. */
 export function verdictFacts({ type, round, miner, stage, task, evidence }: Verdict): VerdictFacts | null {
   if (evidence === null) return null;
   const { innovationError, equalShare, lossError, tolerance, gradient } = evidence;
@@ -113,5 +123,5 @@ export function verdictFacts({ type, round, miner, stage, task, evidence }: Verd
 export interface VerdictFacts extends AuditedTask, Repetition {
   readonly passed: boolean;
   readonly tolerance: number;
-  readonly gradient?: GradientSquares; // absent: one task's output and losses
+  readonly gradient?: GradientSquares; // a gradient's norm was checked; absent: one task's output and losses
 }

@@ -5,8 +5,7 @@ import { dropLast, lengthOf, pushSeries, type Series } from "./series.ts";
 import type { RunView } from "./view.ts";
 import type { RecordOf } from "./view_record.ts";
 
-/** even; as many as a page shows */
-const mostValues = 128;
+const mostValues = 128; // even; as many as a page shows
 const mostBytes = Number.MAX_SAFE_INTEGER; // a damaged log may say anything
 
 export function noteBytes({ curves, bytes }: RunView, record: RecordOf<"bytesMoved">): void {

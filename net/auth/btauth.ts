@@ -1,6 +1,10 @@
 /**
- * btauth/1, Bittensor's signed requests. Stricter than the protocol: sr25519 only, and a receiver is required. Fault
- * texts contain no part of a signature. Replays: request_auth.ts.
+ * btauth/1, Bittensor's signed requests: "sent by hotkey X, to hotkey Y, with exactly this body, just now".
+ *
+ * Eight lines are signed: protocol, scheme, method, target, SHA-256 of the body, nonce (unix time in nanoseconds), sender,
+ * receiver. Owns: the text, the headers, the nonces, both sides of a signed request. Out of scope: keys (injected) and
+ * replays (request_auth.ts): a request that passes here may have passed before. Stricter than the protocol requires: sr25519
+ * only, and a receiver is required. Invariant: fault texts contain no part of a signature.
  */
 
 import * as v from "valibot";
@@ -20,12 +24,14 @@ import {
 } from "./signed_headers.ts";
 import type { Random, Timers } from "../timers.ts";
 
+/** The signed parts of a request. */
 export interface SignedRequest {
   readonly method: string;
-  readonly target: string;
+  readonly target: string; // path with query, exactly as sent
   readonly bodyHash: string; // SHA-256 of the raw body in lower-case hex, even if empty
 }
 
+/** The claimed sender, receiver and time. */
 export interface BtauthClaim {
   readonly sender: NodeId;
   readonly receiver: NodeId | null; // null: any node
@@ -36,8 +42,8 @@ const nonceText = /^[0-9]{1,20}$/;
 const scheme = "sr25519";
 
 /**
- * The time, with a distinct number below the millisecond. It starts at random, because a clock may be set back and
- * another process may use the same hotkey.
+ * Nonces of one sender: the time, with a distinct number below the millisecond. That number starts at random, because a
+ * clock may be set back to an already used millisecond, and another process may use the same hotkey.
  */
 export class NonceSource {
   readonly #timers: Timers;
@@ -58,12 +64,14 @@ export class NonceSource {
   }
 }
 
+/** The text to authenticate. `scheme`: the method. */
 export function btauthText(request: SignedRequest, { claim, scheme }: { claim: BtauthClaim; scheme: string }): string {
   const { sender, receiver, nonceNs } = claim;
   const { method, target, bodyHash } = request;
   return ["btauth/1", scheme, method.toUpperCase(), target, bodyHash, nonceNs, sender, receiver ?? "-"].join("\n");
 }
 
+/** A claim's headers, without the proof. */
 export function claimHeaders({ sender, receiver, nonceNs }: BtauthClaim): Record<string, string> {
   return {
     "X-Bittensor-Version": "1",
@@ -73,7 +81,7 @@ export function claimHeaders({ sender, receiver, nonceNs }: BtauthClaim): Record
   };
 }
 
-/** Every attempt needs its own nonce: sign again before sending again. */
+/** A request's headers. Every attempt needs its own nonce: sign again before sending again. */
 export function signBtauth(
   request: SignedRequest,
   { signer, ...to }: Omit<BtauthClaim, "sender"> & { signer: Signer },
@@ -82,6 +90,7 @@ export function signBtauth(
   return { ...claimHeaders(claim), "X-Bittensor-Signature": signedHex(signer, btauthText(request, { claim, scheme })) };
 }
 
+/** Parses the claim from headers. */
 export function readClaim(headers: HeaderSource): Parsed<BtauthClaim> {
   const nonce = headers.get("X-Bittensor-Nonce") ?? "";
   const sender = v.safeParse(address, headers.get("X-Bittensor-Hotkey"));
@@ -93,12 +102,14 @@ export function readClaim(headers: HeaderSource): Parsed<BtauthClaim> {
   return parsed({ sender: sender.output, receiver: receiver.output, nonceNs: BigInt(nonce) });
 }
 
+/** Parses the signature from headers. */
 export function readSignature(headers: HeaderSource): Parsed<Uint8Array> {
   if ((headers.get("X-Bittensor-Crypto") ?? scheme) !== scheme) return malformed("X-Bittensor-Crypto must be sr25519");
   const signature = signatureOf(headers.get("X-Bittensor-Signature"));
   return signature === null ? malformed("X-Bittensor-Signature must be 64 bytes as hex") : parsed(signature);
 }
 
+/** Null: it was signed for this verifier within the time window. */
 export function checkClaim(
   claim: BtauthClaim,
   at: { self: NodeId; nowMs: number; window: TimeWindow },
@@ -112,6 +123,7 @@ export function checkClaim(
   return untimely(nonceNs, at);
 }
 
+/** Null: the claim's sender signed the request. */
 export function checkSignature(
   request: SignedRequest,
   { claim, signature, verify }: { claim: BtauthClaim; signature: Uint8Array; verify: Verify },

@@ -1,13 +1,22 @@
 /**
- * Mutual authentication by challenge, before any message: the checks of the records, as pure functions.
+ * Mutual authentication by challenge, before any message.
  *
  *   orchestrator -> node   challenge  its address, the run, a fresh nonce
  *   node -> orchestrator   hello      its address, role, own nonce, the session to resume, its proof
  *   orchestrator -> node   accept     the session, how much of it arrived, its proof; or a fault, and the end
  *
- * The first proofs are signatures, with which both sides agree on a secret and the node gets a ticket for it. Later
- * both prove that secret, as in TLS 1.3 resumption (RFC 8446, section 2.2), in a tenth of the orchestrator's time. If a
- * ticket is unusable, the orchestrator sends its challenge again, and the node signs on the same connection.
+ * The first proofs are signatures. With them both sides agree on a secret, and the node gets a ticket for it. From then
+ * on the node presents the ticket, and both prove knowledge of the secret over the same text. That takes less than a
+ * tenth of the orchestrator's time, so thousands of nodes reconnect within seconds. If the orchestrator cannot use a
+ * ticket (too old, another orchestrator's, no proof), it sends its challenge again, and the node signs on the same
+ * connection. This is resumption as in TLS 1.3 (RFC 8446, section 2.2).
+ *
+ * Both sides send their clock's time, so that each knows the difference (clocks.ts).
+ *
+ * A recorded hello is worthless: it answers a nonce that no orchestrator will draw again. Owns: the checks of the
+ * records, as pure functions. Out of scope: keys (injected as `Signer` and `Verify`), sockets, admission (injected; a
+ * ticket does not grant it). Later frames on the link carry MACs from the same secret (frame_mac.ts). Eavesdroppers can
+ * read them; TLS prevents that.
  */
 
 import * as v from "valibot";
@@ -41,6 +50,7 @@ export interface Signer {
 
 export type Verify = (input: { address: NodeId; message: Uint8Array; signature: Uint8Array }) => boolean;
 
+/** Whether this run admits the node; a fault is sent to it. */
 export type Admit = (input: { node: NodeId; role: Role }) => Fault | null;
 
 export interface NodeIdentity {
@@ -50,11 +60,13 @@ export interface NodeIdentity {
   readonly hub: NodeId | null; // null: any orchestrator that proves its claimed address
 }
 
+/** A hello, and what its sender needs to check the answer. */
 export interface Greeting {
   readonly hello: Hello;
   readonly by: KeyShare | HeldTicket;
 }
 
+/** A hello that the orchestrator has verified. */
 export interface ProvenHello {
   readonly hello: Hello;
   readonly secret: LinkSecret;
@@ -71,25 +83,29 @@ export function createChallenge(run: string, hub: NodeId, random: Random): Chall
   return { type: "challenge", protocol: PROTOCOL_VERSION, run, hub, nonce: hex(random.bytes(32)) };
 }
 
-/** As an answer to a hello, it means that our ticket is unusable. */
+/** Sent again after a hello: our ticket is unusable. */
 export function isChallenge(header: unknown): boolean {
   return v.is(challengeSchema, header);
 }
 
+/** An orchestrator's unproven claims about itself. */
 export interface Challenger {
   readonly hub: NodeId;
   readonly run: string;
 }
 
+/** Null: not a readable challenge. */
 export function challengerOf(header: unknown): Challenger | null {
   const challenge = v.safeParse(challengeSchema, header);
   return challenge.success ? { hub: challenge.output.hub, run: challenge.output.run } : null;
 }
 
-/** Distinguishes a process from others that use its hotkey. */
+/** Tells a process from others that use its hotkey. */
 export const processOf = (random: Random): string => hex(random.bytes(32));
 
-/** A ticket for another run or orchestrator is not sent. */
+/**
+ * The node's answer, or the reason to reject this orchestrator. A ticket for another run or orchestrator is not sent.
+ */
 export function answerChallenge(
   header: unknown,
   from: {
@@ -151,6 +167,7 @@ interface HelloCheck {
   readonly random: Random;
 }
 
+/** The node's verified and admitted claim, or the fault to refuse it with. */
 export function checkHello(header: unknown, by: HelloCheck): HelloVerdict {
   const hello = readHello(header, by.challenge);
   if (!hello.ok) return { type: "refused", fault: hello.fault };
@@ -226,7 +243,7 @@ export function createAccept(
   return { type: "accept", ...terms, proof: { ...offer, signature } };
 }
 
-/** Returns the ticket for the next hello; a refusal is returned as its fault. */
+/** The orchestrator's verified answer to our hello, and the ticket for the next one; a refusal is returned as its fault. */
 export function checkAccept(
   header: unknown,
   { greeting: { hello, by }, verify }: { greeting: Greeting; verify: Verify },
@@ -267,12 +284,13 @@ export function createRefusal(fault: Fault): Refusal {
   return { type: "refusal", fault: { code: fault.code, detail: fault.detail.slice(0, 1000) } };
 }
 
+/** The fault of a refusal, null for any other header. */
 export function readRefusal(header: unknown): Fault | null {
   const refusal = v.safeParse(refusalSchema, header);
   return refusal.success ? refusal.output.fault : null;
 }
 
-/** Comes first, because another version may have other fields. */
+/** Before anything else is read: another version may have other fields. */
 function checkProtocol(header: unknown, who: "node" | "orchestrator"): Parsed<null> {
   const version = v.safeParse(v.object({ protocol: count }), header);
   if (!version.success || version.output.protocol === PROTOCOL_VERSION) return parsed(null);

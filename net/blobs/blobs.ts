@@ -1,8 +1,9 @@
 /**
- * Content-addressed bytes: the contract of every blob store, held by one conformance suite.
+ * Content-addressed bytes: the contract of every blob store.
  *
- * A blob is named by its bytes (blob_hash.ts). Bytes that do not match their name are never returned as a whole blob
- * and never stored; storing the same bytes again is free.
+ * Owns: the interfaces, the one error class and the checks that all stores share. Implementations: blob_memory.ts,
+ * blob_disk.ts, blob_http.ts, one conformance suite over all. Invariants: a blob is named by its bytes (blob_hash.ts); bytes
+ * that do not match their name are never returned as a whole blob and never stored; storing the same bytes again is free.
  */
 
 import type { RefusedUpload } from "../../core/fault.ts";
@@ -11,17 +12,18 @@ import { TreeDigest } from "../blob_hash.ts";
 import { piecesInTurns } from "../turns.ts";
 
 export type BlobProblem =
-  | "missing"
-  | "wrongHash"
-  | "tooLarge"
+  | "missing" // no such blob here
+  | "wrongHash" // the bytes are not what their name says
+  | "tooLarge" // above blobBytes
   | "noSpace" // the node's quota, or that of all members, is used up
-  | "diskFull" // there may be space later
-  | "busy"
+  | "diskFull" // the disk is full; there may be space later
+  | "busy" // too many uploads at once
   | "brokenOff" // an upload's connection broke or was silent for too long
-  | "storage"
+  | "storage" // the folder cannot be used
   | "refused" // the orchestrator does not accept this request
   | "unreachable"; // no answer after every retry
 
+/** A store operation failed; `code` is for branching, the message includes the next step. */
 export class BlobError extends Error {
   override name = "BlobError";
   readonly code: BlobProblem;
@@ -40,6 +42,7 @@ interface RemoteAnswer {
   readonly clockMs: number; // its `Date` header minus this machine's clock; 0: it has none
 }
 
+/** An upload to another machine that failed after all retries. */
 export class UploadError extends BlobError {
   override name = "UploadError";
   readonly upload: RefusedUpload;
@@ -50,9 +53,10 @@ export class UploadError extends BlobError {
   }
 }
 
-/** To another machine, in parts of at most this size. */
+/** Larger uploads to another machine are sent in parts of at most this size. */
 export const uploadChunkBytes = 8 * 1024 * 1024;
 
+/** Bytes [start, end) of a blob. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
@@ -62,40 +66,45 @@ export type ByteStream = ReadableStream<Uint8Array>;
 export type BlobSource = Uint8Array | ByteStream;
 
 /**
- * An immutable file, or an address whose `headers` authorize one GET, soon. The reader must check the bytes against
- * their name.
+ * Where a blob's bytes can be read without its store: an immutable file, or an address. `headers` authorize one GET,
+ * soon; the next one needs a new location. The reader checks the bytes against their name.
  */
 export type BlobLocation =
   | { readonly type: "file"; readonly path: string }
   | { readonly type: "url"; readonly url: string; readonly headers: Readonly<Record<string, string>> };
 
 export interface BlobStore {
-  /** Null: not here. Does not read the blob. */
+  /** A blob's metadata, without reading it; null: not here. */
   find(hash: BlobHash): Promise<BlobRef | null>;
-  /** With `expected`, bytes of another name are rejected (`wrongHash`). Always consumes the stream. */
+  /**
+   * Stores the bytes and returns their name; with `expected`, bytes of another name are rejected (`wrongHash`). Always
+   * consumes the stream.
+   */
   put(source: BlobSource, expected?: BlobHash): Promise<BlobRef>;
   /**
-   * Removes the file even on failure. On the same disk nothing is copied; elsewhere, the file is never in memory as a
-   * whole.
+   * Stores a local file and removes it even on failure. If the store is a folder of the same disk, nothing is copied;
+   * if it is elsewhere, the file is never in memory as a whole.
    */
   adoptFile(path: string, expected?: BlobHash): Promise<BlobRef>;
-  /** Null: not here, or readable only through this store. */
+  /** Where else its bytes can be read; null: not here, or only through this store. */
   locate(hash: BlobHash): Promise<BlobLocation | null>;
+  /** The whole blob, its hash checked. */
   get(hash: BlobHash): Promise<Uint8Array>;
   /** A whole blob fails at its end if its hash is wrong; a part cannot be checked. Ranges must be within the blob. */
   open(hash: BlobHash, range?: ByteRange): Promise<ByteStream>;
-  /** The SHA-256 of each MiB. Null: not here. */
+  /** The SHA-256 of each MiB; with the size they give the name, and parts can be checked. Null: not here. */
   leaves(hash: BlobHash): Promise<readonly BlobHash[] | null>;
 }
 
+/** An upload of one blob by one node. */
 export interface UploadKey {
   readonly hash: BlobHash;
   readonly node: NodeId;
 }
 
 export interface UploadPart {
-  readonly offset: number; // in the blob
-  readonly bytes: number | null; // null: not announced
+  readonly offset: number; // the part's first byte in the blob
+  readonly bytes: number | null; // announced size; null: not announced
   readonly isLast: boolean;
   readonly source: ByteStream;
 }
@@ -105,14 +114,18 @@ export type UploadAnswer =
   | { readonly type: "wrongOffset"; readonly bytes: number } // nothing was accepted; this is the next byte
   | { readonly type: "stored"; readonly ref: BlobRef };
 
-/** Blobs that arrive in parts; none is visible in a store before its last byte is checked. */
+/** Blobs that arrive in parts over several requests; none is visible in a store before its last byte is checked. */
 export interface BlobUploads {
-  /** The number of bytes received. Ends a request that is still adding to them: its sender asks only after it broke. */
+  /**
+   * The number of bytes received. Ends a request that is still adding to them, because its sender asks only after it
+   * broke.
+   */
   offset(key: UploadKey): Promise<number>;
   /** Accepts the part, even if it breaks off in the middle. */
   append(key: UploadKey, part: UploadPart): Promise<UploadAnswer>;
 }
 
+/** Unfinished uploads that outlive their process. */
 export interface KeptUploads extends BlobUploads {
   /** Ends current writes; the received bytes stay for the next process. */
   close(): Promise<void>;
@@ -123,6 +136,7 @@ export interface BlobUsage {
   readonly bytes: number;
 }
 
+/** A store that owns its blobs. */
 export interface LocalBlobStore extends BlobStore {
   /** False: it did not exist. */
   delete(hash: BlobHash): Promise<boolean>;
@@ -131,20 +145,23 @@ export interface LocalBlobStore extends BlobStore {
 }
 
 export interface BlobCapacity {
-  readonly blobBytes: number;
-  readonly capacityBytes: number;
+  readonly blobBytes: number; // per blob
+  readonly capacityBytes: number; // in total
 }
 
+/** A blob that was once whole and is no longer in the store, because its file disappeared or was damaged. */
 export interface LostBlob {
   readonly ref: BlobRef;
   readonly why: "gone" | "damaged";
 }
 
+/** A blob that went through a meter. */
 export interface MeteredBlob {
   readonly ref: BlobRef;
   readonly leaves: readonly BlobHash[];
 }
 
+/** Counts and hashes a stream, and rejects bytes beyond the limit. */
 export class BlobMeter {
   readonly #digest = new TreeDigest();
   readonly #blobBytes: number;
@@ -163,7 +180,7 @@ export class BlobMeter {
     this.#digest.update(chunk);
   }
 
-  /** With `expected`, other bytes are rejected. */
+  /** Finishes; with `expected`, other bytes are rejected. */
   finish(expected?: BlobHash): MeteredBlob {
     const blob = this.#digest.finish();
     const { hash } = blob.ref;
@@ -194,7 +211,7 @@ export function checkRange(ref: BlobRef, range: ByteRange): void {
   }
 }
 
-/** Fails at the end if the chunks were not the blob. */
+/** Passes chunks on, and fails at the end if they were not the blob. */
 export async function* verified(chunks: AsyncIterable<Uint8Array>, ref: BlobRef): AsyncGenerator<Uint8Array> {
   const meter = new BlobMeter(ref.bytes);
   for await (const chunk of chunks) {
@@ -206,6 +223,7 @@ export async function* verified(chunks: AsyncIterable<Uint8Array>, ref: BlobRef)
 
 const pieceBytes = 4 * 1024 * 1024; // hashed in 10 ms on a slow machine
 
+/** The data to store, in pieces small enough not to delay other work when hashed and written. */
 export function piecesOf(source: BlobSource): AsyncIterable<Uint8Array> {
   return source instanceof Uint8Array ? piecesInTurns(source, pieceBytes) : source;
 }
@@ -220,7 +238,7 @@ export function concatenate(chunks: readonly Uint8Array[], bytes: number): Uint8
   return whole;
 }
 
-/** Throws unless the chunks are exactly `bytes` long. */
+/** The chunks as one array; throws `wrongHash` unless they are exactly `bytes` long. `onBytes`: so many so far. */
 export async function collect(
   chunks: AsyncIterable<Uint8Array>,
   bytes: number,

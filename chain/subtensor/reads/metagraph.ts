@@ -9,7 +9,7 @@ import { type Beacon, quicknet } from "../../timelock/beacon.ts";
 
 const api = "SubnetInfoRuntimeApi";
 
-/** the runtime's numbers */
+/** The runtime's numbers of these columns. */
 const columnIndexes = [7, 52, 53, 55, 56, 57, 59, 60, 61, 62, 66, 69];
 
 const metagraphSchema = v.object({

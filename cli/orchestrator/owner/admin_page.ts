@@ -1,7 +1,8 @@
 /**
- * `POST /api/v1/admin`: one signed request of the run's owner, who has the orchestrator's key. It is accepted once, for
- * this orchestrator, path and body, within the gate's window, and not from before this process, which does not know
- * what was accepted then.
+ * `POST /api/v1/admin`: one request of the run's owner, signed with the orchestrator's key.
+ *
+ * A request is accepted once, by the orchestrator that it names, with the path and body that it signs, within the gate's
+ * window. A request signed before this process began is refused, because an earlier process may have accepted it.
  */
 
 import { createHash } from "node:crypto";

@@ -1,7 +1,16 @@
 /**
- * Audits of whole gradients: a validator recomputes the norm that a miner committed, without knowing it. Outputs alone
- * do not prove that a miner kept its gradients, and its norm decides how far everybody steps. Only exactly repeatable
- * gradients are sampled: all tasks in the present assignment, no wire missing or recomputed.
+ * Audits of whole gradients: the norm that a miner committed is recomputed from all the tasks it committed.
+ *
+ * Outputs alone do not prove that a miner kept the gradients that went with them, and its reported norm decides how far
+ * everybody steps. So some of the steps whose tasks are audited (auditing.ts, shown_states.ts) are sampled for this
+ * too, when the miner's commitment is in and nothing can be added to its gradient. A validator repeats the gradient
+ * tasks in the committed order and reports the norm of their sum, without knowing the claim, so that it cannot answer
+ * without repeating. A difference beyond core/score/gradient_verdict.ts is handled like a failed task: a second
+ * validator, then the arbiter.
+ *
+ * Only exactly repeatable gradients are sampled: of a member that still has the assignment of all its tasks, whose
+ * wires are all there and none of them recomputed. Out of scope: the parts of a request (gradient_parts.ts). Invariant:
+ * as in audit_state.ts, each gradient counts as open in its round.
  */
 
 import { fault } from "../../fault.ts";
@@ -33,7 +42,10 @@ import { actOnVerdict, type ValidatorsWord } from "./verdict_actions.ts";
 const mostTasks = 256; // of a gradient: the cost of one repetition by the orchestrator
 const longAway = 64; // rounds
 
-/** All outliers, and a random sample of the rest. */
+/**
+ * Gradients of the closing step that validators recompute, from these miners: a random sample, and all outliers among
+ * them.
+ */
 export function drawGradients(
   state: OrchestratorState,
   { work, of, odd }: { work: StepWork; of: Iterable<NodeId>; odd: ReadonlySet<NodeId> },
@@ -54,8 +66,8 @@ export function drawGradients(
 }
 
 /**
- * Each step gets the same chance, however rarely its tasks are audited, so that a cheat cannot keep its gradients only
- * in the steps audited most.
+ * The open step's share of a round's gradient audits once its tasks are audited, so that each step has the same chance,
+ * however rarely it is audited. Otherwise a cheat could keep its gradients only in the steps that are audited most.
  */
 export function shareOfStep(state: OrchestratorState): number {
   if (state.config.validate.statesPerRound === 0) return 1; // only first steps are audited
@@ -63,11 +75,12 @@ export function shareOfStep(state: OrchestratorState): number {
   return 1 / (stepsOfRound(state) * (isFirst ? 1 : Math.min(1, chanceToShow(state))));
 }
 
-const growth = 2 / 3; // makes the mean wait 1 / `gradientsPerRound` rounds, within 6 %
+const growth = 2 / 3; // with this the mean wait is 1 / `gradientsPerRound` rounds, within 6 %
 
 /**
- * Starts at half of the mean and grows with the rounds since the miner's last repetition, so no miner is spared for
- * long or safe after one. New and long-absent miners get the mean.
+ * The probability starts at half of the mean and grows with the rounds since the miner's gradient was last repeated:
+ * nobody is spared for long, and nobody is safe after a repetition. New and long-absent miners get the average
+ * probability.
  */
 export function chanceInRound(
   { gradientsPerRound: mean, round, last }: { gradientsPerRound: number; round: number; last: number | null },
@@ -82,7 +95,7 @@ export function forgetRecomputed({ audit: { recomputed }, members, round }: Orch
   for (const [node, last] of recomputed) if (round - last > longAway && !members.has(node)) recomputed.delete(node);
 }
 
-/** Null if the gradient cannot be repeated exactly. */
+/** The member's commitment, if it can be repeated exactly; null otherwise. */
 function confirmedGradient(
   state: OrchestratorState,
   { work, node, isOdd }: { work: StepWork; node: NodeId; isOdd: boolean },
@@ -137,6 +150,7 @@ interface PartDone {
   readonly nowMs: number;
 }
 
+/** A part without a norm is done: the next one follows. */
 export function onGradientPart(
   state: OrchestratorState,
   { validator, request: id, nowMs }: PartDone,
@@ -151,12 +165,13 @@ export function onGradientPart(
   return [sendRequest(state, { validator, request, first: done, nowMs })];
 }
 
+/** The last part is done: the norm is compared with the committed one. */
 export function onGradientRepeated(
   state: OrchestratorState,
   { validator, answer, isProven, nowMs }: {
     validator: NodeId;
     answer: GradientRepeated & SignedAnswer;
-    isProven: boolean;
+    isProven: boolean; // its miner has signed for the norm
     nowMs: number;
   },
 ): OrchestratorEffect[] {

@@ -12,7 +12,7 @@ import type { OrchestratorState } from "../state.ts";
 import type { HeldReceipt } from "../../statements/receipt.ts";
 import type { AuditRequest, GradientReplay, ReplayTask, SignedAnswer } from "./audit_state.ts";
 
-/** Null: the work passed, or there is no receipt. */
+/** The receipt with which the miner signed for the work. Null: the work passed, or no receipt was kept. */
 export function receiptToCheck(
   { config }: OrchestratorState,
   { request, answer }: { request: AuditRequest; answer: SignedAnswer },

@@ -1,10 +1,16 @@
 /**
- * The conduct of each hotkey, which outlives its membership, and its consequences. Callers of `blame` and `convict`
- * have proof, not another member's word. A banned node is never admitted again.
+ * Members' responsibility: proven faults, missed deadlines, and refused messages.
  *
- * A strike is a result that no honest program makes, though a broken device may make one. A missed deadline may be due
- * to a slow link: it costs pay, and on repetition the place. Deadlines of a merge count as one, so that missing a
- * different one each round is no better than missing all.
+ * Owns the standing of each hotkey, which outlives its membership, and the consequences: a strike, a ban, a suspension.
+ * Out of scope: judging; callers of `blame` and `convict` have proof, not another member's word. Invariants: a banned
+ * node is never admitted again; standings without an entry for `roundsRemembered` rounds are forgotten.
+ *
+ * A strike is a result that no honest program makes (a non-finite value, a false accusation). One may come from a
+ * broken device; `mostStrikes` within the remembered rounds end the membership. A lie proven by computation ends it at
+ * once. A missed deadline may be due to a slow link: it costs pay, the others do not wait for that node for a while,
+ * and on repetition its place goes to another. A merge's deadlines count as one: a node that misses a different one
+ * each round, or one every second round, is as unreliable as one that misses all. So meeting one deadline forgives
+ * nothing, and each round without a miss forgives a part.
  */
 
 import type { Fault } from "../../fault.ts";
@@ -53,7 +59,7 @@ function standingOf(state: OrchestratorState, node: NodeId): Standing {
   return standing;
 }
 
-/** Counts a proven fault without proven intent. */
+/** Counts a proven fault without proven intent; too many end the membership. */
 export function blame(
   state: OrchestratorState,
   { node, fault: { code, detail } }: { node: NodeId; fault: Fault },
@@ -74,12 +80,14 @@ export function convict(state: OrchestratorState, { node, reason }: { node: Node
   state.convicted.push({ node, reason });
 }
 
+// ------------------------------------------------------------------------------------------------- missed deadlines
+
 interface DutyOf {
   readonly node: NodeId;
   readonly duty: Duty;
 }
 
-/** The member missed a deadline, or said that no answer will come. `ofRound`: the round of the pending answer. */
+/** The member let the deadline of a pending answer pass, or said that none will come. `ofRound`: the answer's round. */
 export function noteWithheld(
   state: OrchestratorState,
   { node, duty, ofRound = state.round }: DutyOf & { readonly ofRound?: number },
@@ -102,11 +110,12 @@ export function noteUnpaid(
   state.unpaid.add(node);
 }
 
-const tasksOfLoad = mostWithheld.tasks / 2; // so the second load in a row without progress costs the place
+const tasksOfLoad = mostWithheld.tasks / 2; // a load without progress weighs as much: the second in a row costs the place
 
 /**
- * The member answered heartbeats but made no progress in loading. The first time costs no place: a link may have been
- * slow.
+ * The member answered heartbeats but made no progress with its stage, so it delivers nothing. It may join again at
+ * once, because a link may have been slow; the next time its place goes to others, instead of being kept for it in
+ * every round.
  */
 export function noteStuckLoad(state: OrchestratorState, node: NodeId): void {
   for (let i = 0; i < tasksOfLoad; i++) noteWithheld(state, { node, duty: "tasks" });
@@ -116,7 +125,7 @@ export function noteStuckLoad(state: OrchestratorState, node: NodeId): void {
 const hidden = { lapses: 2, rests: 2 };
 const usual = { lapses: 1, rests: 1 };
 
-/** Counts one missed deadline per round. */
+/** Of all deadlines missed in one round's merge only the first counts. */
 function noteLapse(state: OrchestratorState, { node, duty }: { node: NodeId; duty: MergeDuty }): void {
   const { lapses, rests } = duty === "showing" ? hidden : usual;
   const standing = standingOf(state, node);
@@ -130,8 +139,9 @@ function noteLapse(state: OrchestratorState, { node, duty }: { node: NodeId; dut
 }
 
 /**
- * The member was disconnected when an answer was due, or was lost with work that only it could bring into the merge.
- * That is bad luck, except if repeated in a recent round: otherwise work that is in no merge would earn pay.
+ * The member was disconnected when an answer was due, or was lost with a pending answer or with gradients that only it
+ * could bring into the merge. That is bad luck unless it also happened in another recent round: otherwise work that is
+ * in no merge would earn a whole round's pay.
  */
 export function noteAbsence(
   state: OrchestratorState,
@@ -145,8 +155,12 @@ export function noteAbsence(
 }
 
 /**
- * No merge will have a lost member's gradients of the open round. An excusable member keeps this pay the first time,
- * because any machine may fail. Otherwise leaving before every merge would earn as much as taking part.
+ * The member is gone, and with it its gradients of the open round, which no merge will have. If it has worked here for
+ * a while it keeps the pay the first time, because the work was done and any machine may fail. If that were so each
+ * time, or for newcomers, leaving before every merge would earn as much as taking part, at least for hotkeys that take
+ * turns. So a node that does it again, is new, or has missed another deadline in the round loses this pay; it counts as
+ * missing its payload, and three such rounds cost the place. A move or bench by the orchestrator does not count,
+ * because the orchestrator takes the gradients away itself, nor does leaving after the payload was committed.
  */
 export function noteLostGradients(
   state: OrchestratorState,
@@ -163,7 +177,7 @@ export function forgetAbsences(state: OrchestratorState): void {
   for (const standing of state.standings.values()) standing.absentRound = null;
 }
 
-/** For a merge's deadlines see `ageStandings`. */
+/** The member met the deadline. For a merge's deadlines see `ageStandings`. */
 export function noteFulfilled(
   state: OrchestratorState,
   { node, duty }: { node: NodeId; duty: Exclude<Duty, MergeDuty> },
@@ -186,7 +200,7 @@ export function hasLapsed({ standings }: OrchestratorState, node: NodeId): boole
   return (standings.get(node)?.lapses ?? 0) > 0;
 }
 
-/** `times`: multiples of `roundsRemembered`. */
+/** Suspends the member until the remembered rounds have passed this many times. */
 export function sendToRest(state: OrchestratorState, node: NodeId, times = 1): void {
   standingOf(state, node).restUntilRound = state.round + times * roundsRemembered;
   state.resting.push(node);
@@ -204,12 +218,12 @@ export function suspect(state: OrchestratorState, node: NodeId): void {
   standingOf(state, node).suspectedRound = state.round;
 }
 
-/** The node's contradiction had a microbatch recomputed, with the same result. */
+/** Its contradiction had a microbatch recomputed, with the same result. */
 export function noteVainClaim(state: OrchestratorState, node: NodeId): void {
   standingOf(state, node).vainRound = state.round;
 }
 
-/** Null: none is remembered. */
+/** The round of the last one; null: none is remembered. */
 export const lastVainClaim = ({ standings }: OrchestratorState, node: NodeId): number | null =>
   standings.get(node)?.vainRound ?? null;
 
@@ -223,9 +237,11 @@ export function isResting(state: OrchestratorState, node: NodeId): boolean {
   return (state.standings.get(node)?.restUntilRound ?? 0) > state.round;
 }
 
+// ----------------------------------------------------------------------------------------------- refused messages
+
 /**
- * False if there have been too many to answer or record. A slow miner has as many late results as leases, so they do
- * not count towards a ban.
+ * Counts a refused message. False if there have been too many to answer or record. Late results are not held against a
+ * miner: a slow one has as many as it has leases.
  */
 export function noteRefused(
   state: OrchestratorState,
@@ -240,7 +256,7 @@ export function noteRefused(
   return standing.refused <= reportedRefusals;
 }
 
-/** Called when a round has begun. */
+/** Called between two rounds, when the new one has begun. */
 export function ageStandings(state: OrchestratorState): void {
   for (const [node, standing] of state.standings) {
     standing.refused = standing.late = 0;

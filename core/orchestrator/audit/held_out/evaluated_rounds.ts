@@ -83,7 +83,7 @@ export function noteEvaluation(
     state.retakeBecause = rise;
     return [];
   }
-  // A rollback does not help until a round is no worse than the last one, and repeated claims must not hold up the run.
+  // The loss becomes the new reference: the same claim in each round would otherwise stop the run again and again.
   if (Number.isFinite(loss)) state.good = { ...found, isRetaken: good.isRetaken };
   const why = validators < 2 ? "only one validator says so" : "repeating the round did not help";
   return [warning(`${rise}; the run continues, because ${why}`)];
