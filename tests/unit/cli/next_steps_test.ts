@@ -5,8 +5,9 @@ import { dispatchRows } from "../../../chain/subtensor/sending/refusal_rows.ts";
 import { refusalError } from "../../../cli/chain/send_call.ts";
 import { dialledUrl } from "../../../cli/chain/run_local_chain.ts";
 import { readCorpus } from "../../../cli/model/data/corpus.ts";
-import { sampleRun } from "../../../cli/model/generate/run_generate.ts";
-import { UserError } from "../../../cli/program/errors.ts";
+import { runGenerate, sampleRun } from "../../../cli/model/generate/run_generate.ts";
+import { UsageError, UserError } from "../../../cli/program/errors.ts";
+import type { CommandContext } from "../../../cli/terminal/command.ts";
 import { referenceHost } from "../../lab/world/devices.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
@@ -18,6 +19,13 @@ Deno.test("Generate: a file in place of a run's folder is not proposed as a fold
     const { next } = await assertRejects(() => sampleRun(referenceHost(), request, () => {}), UserError);
     assertMatch(next ?? "", /^That is a file: name the folder of a run/);
   });
+});
+
+Deno.test("Generate: on a machine without a run it says how to train one", async () => {
+  const context = { options: { text: () => undefined } } as unknown as CommandContext;
+  const { message, next } = await assertRejects(() => runGenerate(context), UsageError);
+  assertMatch(message, /no run on this machine.*--run must name/);
+  assertEquals(next, "Train one: iota swarm; or for example: --run runs/demo");
 });
 
 Deno.test("Corpus: the command that converts a file names it", async () => {
