@@ -84,8 +84,8 @@ define seeded
 { touch $(RESULTS)/seeds.failed; exit 1; }
 endef
 
-seeds: setup ## 64 seeded swarms of 256 miners: SEEDS=n MINERS=n MINUTES=n; ./lab sim --seed N replays one
-	$(call seeded,64,256)
+seeds: setup ## 64 seeded swarms of 128 miners: SEEDS=n MINERS=n MINUTES=n; ./lab sim --seed N replays one
+	$(call seeded,64,128)
 
 sim: setup ## thousands of seeded swarms, all attacks, the quick suites whole: SEEDS=n MINERS=n MINUTES=n CALM=n
 	$(call seeded,10000,24)
