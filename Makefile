@@ -84,7 +84,7 @@ define seeded
 { touch $(RESULTS)/seeds.failed; exit 1; }
 endef
 
-seeds: setup ## 64 seeded swarms of 128 miners: SEEDS=n MINERS=n MINUTES=n; ./lab sim --seed N replays one
+seeds: setup ## 64 seeded swarms of 128 miners: SEEDS=n MINERS=n MINUTES=n; a failed one prints the line that replays it
 	$(call seeded,64,128)
 
 sim: setup ## thousands of seeded swarms, all attacks, the quick suites whole: SEEDS=n MINERS=n MINUTES=n CALM=n

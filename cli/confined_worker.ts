@@ -3,6 +3,7 @@
  * variables, so the environment need not be readable.
  */
 
+import { main } from "./command_line.ts";
 import { denoHost, type Host } from "./rights/host.ts";
 import { keyboardVariable, openKeyboard } from "./program/keyboard.ts";
 import type { FromConfined, ToConfined } from "./rights/confinement.ts";
@@ -11,9 +12,6 @@ const scope = self as unknown as {
   onmessage: ((event: MessageEvent<ToConfined>) => void) | null;
   postMessage(message: FromConfined): void;
 };
-
-// A static import would make main.ts a chunk shared by both entries of a bundle, so that it would not be a main module.
-const { main } = await import("./main.ts");
 
 let awaiting: ((text: string | null) => void)[] = [];
 
@@ -27,12 +25,11 @@ scope.onmessage = ({ data }) => {
 scope.postMessage({ type: "ready" });
 
 function run({ words, variables, hasSensors }: Extract<ToConfined, { type: "begin" }>): void {
-  const own = denoHost(variables);
+  const own = denoHost({ taken: variables, confined: null });
   const host: Host = {
     ...own,
     environment: { system: own.environment.system, get: (name) => variables[name] },
     openKeys: (listener) => variables[keyboardVariable] === undefined ? null : openKeyboard(listener),
-    confine: () => null,
     readSensors: hasSensors ? readSensors : null,
     exit: (code) => scope.postMessage({ type: "exit", code }),
   };

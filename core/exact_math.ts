@@ -38,7 +38,7 @@ export function wholePower(base: number, exponent: number): number {
   return result;
 }
 
-/** Accurate to 1e-15 of its value. */
+/** For |x| <= 700. Accurate to 1e-15 of its value. */
 export function exponential(x: number): number {
   assert(Math.abs(x) <= 700, `e^x is defined here for |x| <= 700, and x is ${x}`);
   const n = Math.round(x / (ln2High + ln2Low));
@@ -46,7 +46,7 @@ export function exponential(x: number): number {
   return n >= 0 ? value * wholePower(2, n) : value / wholePower(2, -n);
 }
 
-/** Accurate to 1e-15 of 1 + |ln x|: x = 2^n m, ln m = 2 artanh((m - 1) / (m + 1)). */
+/** For normal x > 0. Accurate to 1e-15 of 1 + |ln x|: x = 2^n m, ln m = 2 artanh((m - 1) / (m + 1)). */
 export function logarithm(x: number): number {
   assert(x > 2 ** -1022 && x < Infinity, `ln(x) needs a normal number above 0, and x is ${x}`);
   let n = 0;
@@ -59,7 +59,7 @@ export function logarithm(x: number): number {
   return n * ln2High + (n * ln2Low + 2 * t * sum);
 }
 
-/** Accurate to 1e-15. */
+/** For |x| <= 2^20. Accurate to 1e-15. */
 export function sineAndCosine(x: number): { readonly sine: number; readonly cosine: number } {
   assert(Math.abs(x) <= 2 ** 20, `Sine and cosine are defined here for |x| <= 2^20, and x is ${x}`);
   const turns = Math.round(x / halfPiParts[0]);

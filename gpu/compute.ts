@@ -44,7 +44,7 @@ export interface StageOptions {
   readonly optimizer?: OptimizerName | null;
   /** Memory for activations of forwards that wait for their backward. @default 0: each is computed again */
   readonly activationBytes?: number;
-  /** The most forwards that may wait at once. @default as many as fit in memory */
+  /** The most forwards that may wait at once, at most 64. @default as many as fit in `activationBytes` */
   readonly openForwards?: number;
   /**
    * Each block's backward computes its forward again, to the same bits; only blocks' inputs are held. @default false

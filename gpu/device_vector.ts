@@ -106,6 +106,7 @@ export class DeviceVector {
   }
 }
 
+/** `cuts` ascend. */
 export function cutRange({ offset, size }: VectorRange, cuts: readonly number[]): VectorRange[] {
   const end = offset + size;
   const starts = [offset, ...cuts.filter((cut) => cut > offset && cut < end)];

@@ -14,7 +14,7 @@ export interface NetLimits {
   readonly headerDepth: number; // nesting of the header; `welcome` needs 4
   readonly nodeHeaderBytes: number; // from a node to the orchestrator; nodes' messages are small
   readonly nodeHeaderValues: number; // in such a header, including keys
-  readonly segments: number;
+  readonly segments: number; // of one message
   readonly outboxBytes: number; // kept for retransmission to one peer; more ends the session
 
   readonly windowBytes: number; // not yet acknowledged
@@ -27,14 +27,14 @@ export interface NetLimits {
   readonly damagedLinks: number; // in a row without a message in between, then the session ends
   readonly sessionKeepMs: number; // without a link
   readonly ticketMs: number; // how long a signed hello saves later ones the signature
-  readonly peers: number;
+  readonly peers: number; // with a session
   readonly pendingHellos: number; // connections without a verified hello
   readonly strangers: number; // unauthenticated connections of any kind: half-open, idle, waiting for a hello
   readonly crowdedMs: number; // how long a stranger may stay while others of its origin wait for room
   readonly strangerReads: number; // pieces in which a hello may arrive
   readonly requestHeadBytes: number;
   readonly requestsAtOnce: number; // unanswered requests on one HTTP connection
-  readonly refusalReportMs: number;
+  readonly refusalReportMs: number; // between two reports of refused connections
   readonly failedSignaturesPerSecond: number; // per origin; a check takes 1.2 ms
   readonly deafCheckMs: number; // without a new connection before the port dials itself
   readonly nonces: number; // of one node's HTTP requests, remembered against replay

@@ -20,7 +20,12 @@ export const command: Command = {
   ],
   options: [
     { name: "run", kind: "string", placeholder: "DIR", ...ownRunOption, doc: "the run's folder, or its log" },
-    { name: "hub", kind: "string", placeholder: "ADDRESS", doc: "whose signatures they must be" },
+    {
+      name: "hub",
+      kind: "string",
+      placeholder: "ADDRESS",
+      doc: "the orchestrator (hub) whose signatures they must be",
+    },
   ],
   positionals: { max: 1, placeholder: "DIR|LOG" },
   rights: { read: "any" },

@@ -18,6 +18,7 @@ interface GivenOptions extends ParsedArguments {
 interface Typed {
   readonly words: readonly string[];
   readonly environment: Environment;
+  readonly program?: string; // @default iota
 }
 
 export async function readOptions(command: Command, typed: Typed): Promise<GivenOptions> {
@@ -28,13 +29,13 @@ export async function readOptions(command: Command, typed: Typed): Promise<Given
 }
 
 /** The file holds options of the command, or a run's settings with the options of its orchestrator. */
-async function mergeFile(command: Command, { words, environment }: Typed): Promise<GivenOptions> {
+async function mergeFile(command: Command, { words, environment, program = "iota" }: Typed): Promise<GivenOptions> {
   const parse = (below: readonly string[] = []) =>
     parseOptions({
       ...{ words, below },
       options: [...command.options, ...commonOptions],
       maxPositionals: command.positionals?.max ?? 0,
-      helpCommand: `iota help ${command.name}`,
+      helpCommand: `${program} help ${command.name}`,
       expandPath: (path) => expandHome(path, environment),
     });
   const typed = parse();
@@ -53,7 +54,7 @@ async function mergeFile(command: Command, { words, environment }: Typed): Promi
     return { ...typed, typed: typed.options, runFile: await readRunFile(path) };
   }
   const { wordsOfFile } = await import("../terminal/options/option_file.ts");
-  const fromFile = await wordsOfFile(path, { command: command.name, options: command.options });
+  const fromFile = await wordsOfFile(path, { program, command: command.name, options: command.options });
   return { ...parse(fromFile), typed: typed.options, runFile: null };
 }
 

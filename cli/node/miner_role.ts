@@ -2,7 +2,6 @@
 
 import type { Fault } from "../../core/fault.ts";
 import type { MinerEffect, MinerEvent, MinerRecord, MinerResult, MinerWork } from "../../core/miner/event.ts";
-import { miner } from "../../core/miner/machine.ts";
 import { type MinerState, openMiner } from "../../core/miner/state.ts";
 import type { Machine } from "../../core/protocol/machine.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
@@ -26,8 +25,7 @@ export interface MinerRoleOptions {
   readonly activationBytes?: number; // memory to keep activations, so that no forward is computed twice
   readonly onRecord: (record: MinerRecord) => void;
   readonly onIdle?: (idle: { idleMs: number; isOver: boolean }) => void;
-  /** @default an honest miner */
-  readonly machine?: Machine<MinerState, MinerEvent, MinerEffect>;
+  readonly machine: Machine<MinerState, MinerEvent, MinerEffect>;
 }
 
 /** The miner cannot rebuild its stage, but may rejoin at once as a newcomer. */
@@ -59,7 +57,7 @@ export interface RunningNode extends RunningRole {
 }
 
 export async function startMiner(options: MinerRoleOptions): Promise<RunningNode> {
-  const { link, device, blobs, ownState, peers = null, activationBytes = 0, onRecord, machine = miner } = options;
+  const { link, device, blobs, ownState, peers = null, activationBytes = 0, onRecord, machine } = options;
   const { onIdle = () => {} } = options;
   const state = openMiner({
     adapter: device.adapter.name,

@@ -12,6 +12,7 @@ import { MinerChain } from "../chain/duty/miner_chain.ts";
 import { openPauseWatch, pauseRules } from "./idle/pause_options.ts";
 import type { PauseWatch } from "./idle/pause_watch.ts";
 import { newVersion, openLogFile, openUpgradeWatch } from "../files/long_run.ts";
+import { miner } from "../../core/miner/machine.ts";
 import { startMiner } from "./miner_role.ts";
 import { OwnStateFolder } from "./own_state_folder.ts";
 import type { KeyAction } from "../terminal/screen/live_screen.ts";
@@ -135,7 +136,7 @@ function pausingMiner(
         },
       };
       return startMiner({
-        ...{ ...node, link, peers, ownState, activationBytes },
+        ...{ ...node, link, peers, ownState, activationBytes, machine: miner },
         onRecord: (record) => {
           onRecord(record);
           output.event(record);

@@ -14,6 +14,7 @@ import { validatorLine } from "./node_lines.ts";
 import { alwaysOpen, PausingRole } from "./pausing_role.ts";
 import { openNode, openSigner } from "./run_node.ts";
 import { runRole } from "./run_role.ts";
+import { validator } from "../../core/validator/machine.ts";
 import { startValidator, type ValidatorRoleOptions } from "./validator_role.ts";
 
 export async function runValidator(context: CommandContext): Promise<number> {
@@ -49,7 +50,7 @@ export async function runValidator(context: CommandContext): Promise<number> {
   const start = () => {
     role = new PausingRole({ // never pauses, but joins its orchestrator's next run
       gate: alwaysOpen,
-      start: () => Promise.resolve(startValidator({ ...node, memoryBytes, onScores, onRecord })),
+      start: () => Promise.resolve(startValidator({ ...node, memoryBytes, onScores, onRecord, machine: validator })),
       onPaused: () => {},
       onResumed: () => {},
     });

@@ -3,7 +3,7 @@
 import type { Machine } from "../../core/protocol/machine.ts";
 import type { MinerScore } from "../../core/score/work_score.ts";
 import type { ValidatorEffect, ValidatorEvent, ValidatorRecord, ValidatorResult } from "../../core/validator/event.ts";
-import { openValidator, validator, type ValidatorState } from "../../core/validator/machine.ts";
+import { openValidator, type ValidatorState } from "../../core/validator/machine.ts";
 import { isTooLarge } from "../../gpu/worker_client.ts";
 import { UnusableDeviceError } from "../device/device_check.ts";
 import type { BlobAccess } from "../roles/blob_access.ts";
@@ -22,12 +22,11 @@ export interface ValidatorRoleOptions {
   readonly onRecord: (record: ValidatorRecord) => void;
   /** `isAnyDue` false: no round has vested yet. */
   readonly onScores: (round: number, scores: readonly MinerScore[], isAnyDue: boolean) => void;
-  /** @default an honest validator */
-  readonly machine?: Machine<ValidatorState, ValidatorEvent, ValidatorEffect>;
+  readonly machine: Machine<ValidatorState, ValidatorEvent, ValidatorEffect>;
 }
 
 export function startValidator(options: ValidatorRoleOptions): RunningNode {
-  const { link, device, blobs, memoryBytes, onRecord, onScores, machine = validator } = options;
+  const { link, device, blobs, memoryBytes, onRecord, onScores, machine } = options;
   const state = openValidator({ adapter: device.adapter.name });
   const role: NodeRole<ValidatorState, ValidatorEvent, ValidatorEffect, ValidatorResult> = new NodeRole({
     role: "validator",

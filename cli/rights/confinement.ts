@@ -34,7 +34,7 @@ interface Confinement {
   readonly held: HeldRights;
   readonly words: readonly string[];
   readonly variables: Readonly<Record<string, string>>;
-  readonly code?: URL; // default: confined_worker.ts
+  readonly code: URL; // of the thread
 }
 
 const kinds = ["read", "write", "net", "run", "env", "sys", "ffi", "import"] as const;
@@ -53,7 +53,7 @@ function revoke(name: typeof kinds[number]): void {
   assert(state !== "granted", `The right to ${name} was not given up`);
 }
 
-async function runConfined({ held, words, code = workerUrl(), ...given }: Confinement): Promise<number> {
+async function runConfined({ held, words, code, ...given }: Confinement): Promise<number> {
   const sensors = held.needsSensors ? (await import("./sensor_process.ts")).startSensors() : null;
   const openFiles = askOpenFiles();
   const variables = openFiles === null ? given.variables : { ...given.variables, [openFilesVariable]: openFiles };
@@ -110,11 +110,4 @@ function answer(worker: Worker, sensors: SensorProcess | null): void {
     (text) => send(worker, { type: "sensors", text }),
     () => send(worker, { type: "sensors", text: null }), // it has ended: the rules then report unknown readings
   );
-}
-
-/** A bundle is JavaScript. */
-function workerUrl(): URL {
-  return import.meta.url.endsWith(".js")
-    ? new URL("./confined_worker.js", import.meta.url)
-    : new URL("../confined_worker.ts", import.meta.url);
 }

@@ -23,14 +23,17 @@ export interface Host {
   openKeys(listener: KeyboardListener): (() => void) | null;
   onUncaught(callback: (error: unknown) => void): void;
   exit(code: number): void;
-  /**
-   * Null: the command continues here. Otherwise it ran in a thread with only these rights, and this is the exit code.
-   */
+  /** As in confinement.ts. */
   confine(held: HeldRights, words: readonly string[]): Promise<number> | null;
   readonly readSensors: (() => Promise<string | null>) | null;
 }
 
-export function denoHost(taken: Readonly<Record<string, string>> = {}): Host {
+interface HostOptions {
+  readonly taken: Readonly<Record<string, string>>; // variables, in place of the environment's
+  readonly confined: URL | null; // code of a confined command's thread; null: commands keep this thread's rights
+}
+
+export function denoHost({ taken, confined: code }: HostOptions): Host {
   const encoder = new TextEncoder();
   let hasKeyboard = false; // asked while programs may be started
   const hasNohup = taken[nohupVariable] !== undefined;
@@ -68,6 +71,7 @@ export function denoHost(taken: Readonly<Record<string, string>> = {}): Host {
     },
     exit: (code) => Deno.exit(code),
     confine(held, words) {
+      if (code === null) return null;
       const values = handedOver.flatMap((name) => {
         const value = get(name);
         return value === undefined ? [] : [[name, value] as const];
@@ -76,7 +80,7 @@ export function denoHost(taken: Readonly<Record<string, string>> = {}): Host {
       const asked = { [keyboardVariable]: hasKeyboard, [nohupVariable]: hasNohup };
       const found = Object.entries(asked).filter(([, is]) => is).map(([name]) => [name, "yes"] as const);
       const variables = Object.fromEntries([...values, ...found]);
-      return confine({ held: heldWith(Object.keys(Deno.env.toObject()), held), words, variables });
+      return confine({ held: heldWith(Object.keys(Deno.env.toObject()), held), words, variables, code });
     },
     readSensors: null,
   };

@@ -22,8 +22,8 @@ import type { Random, Timers } from "../timers.ts";
 export interface Received<In, Held = Uint8Array> {
   readonly message: In;
   readonly segments: readonly Held[];
-  readonly names: readonly BlobHash[];
-  readonly bytes: number;
+  readonly names: readonly BlobHash[]; // of the segments, in their order
+  readonly bytes: number; // of the whole frame
 }
 
 export type HubEvent<In, Held = Uint8Array> =

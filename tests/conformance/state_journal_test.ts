@@ -8,7 +8,7 @@ import { nodeId } from "../../core/ids.ts";
 import type { OrchestratorEvent } from "../../core/orchestrator/event.ts";
 import { orchestrator } from "../../core/orchestrator/machine.ts";
 import { openOrchestrator, type OrchestratorState } from "../../core/orchestrator/state.ts";
-import type { StateJournal } from "../../cli/orchestrator/hub/journal/hub_journal.ts";
+import type { StateJournal } from "../../cli/orchestrator/journal/hub_journal.ts";
 import { HubJournal } from "../support/hub_journal.ts";
 import { MemoryJournal } from "../lab/sim/processes/memory_journal.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";

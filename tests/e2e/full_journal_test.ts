@@ -7,7 +7,7 @@ import { defaultNetLimits } from "../../net/limits.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import { JournalError } from "../../cli/files/journal_error.ts";
-import type { StateJournal } from "../../cli/orchestrator/hub/journal/hub_journal.ts";
+import type { StateJournal } from "../../cli/orchestrator/journal/hub_journal.ts";
 import { FullJournal, openJournal } from "../support/swarm/full_journal.ts";
 import { World } from "../lab/world/world.ts";
 import { assertPausedOnce, mergedHashes, pass } from "../support/swarm/paused_run.ts";

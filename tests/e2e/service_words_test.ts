@@ -1,7 +1,7 @@
 /** `iota service install`: the role's command line is read as the role itself reads it, file and all. */
 
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { main } from "../../cli/main.ts";
+import { main } from "../../cli/command_line.ts";
 import { FakeHost } from "../support/fake_host.ts";
 import { withScratchFolder } from "../support/scratch_folder.ts";
 

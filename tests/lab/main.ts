@@ -7,7 +7,7 @@
 
 import type { Program } from "../../cli/terminal/command.ts";
 import { denoHost } from "../../cli/rights/host.ts";
-import { main } from "../../cli/main.ts";
+import { main } from "../../cli/command_line.ts";
 import { restoreHome } from "../../cli/program/self.ts";
 
 export const lab: Program = {
@@ -28,6 +28,6 @@ export const lab: Program = {
 
 if (import.meta.main) {
   restoreHome();
-  const host = { ...denoHost(), confine: () => null };
+  const host = denoHost({ taken: {}, confined: null });
   host.exit(await main(Deno.args, host, lab));
 }

@@ -7,7 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import type { Reducers } from "../../core/config/payload_codec_names.ts";
 import type { MergePhase } from "../../core/orchestrator/merge/merge_state.ts";
-import type { StateJournal } from "../../cli/orchestrator/hub/journal/hub_journal.ts";
+import type { StateJournal } from "../../cli/orchestrator/journal/hub_journal.ts";
 import { HubJournal } from "../support/hub_journal.ts";
 import { diskConfig, hitBlobs, openSwarm } from "../support/swarm/disk_swarm.ts";
 import { World } from "../lab/world/world.ts";

@@ -14,7 +14,7 @@ import { parseLinks } from "../../cli/swarm/chaos/link_shape.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
 import { type LabResult, runLab } from "../lab/world/run_lab.ts";
 import { experiments } from "../lab/experiments/experiments.ts";
-import { main } from "../../cli/main.ts";
+import { main } from "../../cli/command_line.ts";
 import { resolveConfig } from "../../core/settings/parse.ts";
 import type { KnobValue } from "../../core/config/knob.ts";
 import { FakeHost } from "../support/fake_host.ts";

@@ -2,6 +2,7 @@
 
 import { assertEquals, assertMatch } from "@std/assert";
 import { alwaysOpen, PausingRole } from "../../cli/node/pausing_role.ts";
+import { miner } from "../../core/miner/machine.ts";
 import { startMiner } from "../../cli/node/miner_role.ts";
 import type { Pinned } from "../../cli/address/hub_pin.ts";
 import { defaultNetLimits } from "../../net/limits.ts";
@@ -34,6 +35,7 @@ async function afterTheSwitch(pin: Pinned) {
     gate: alwaysOpen,
     start: () =>
       startMiner({
+        machine: miner,
         link: {
           ...{
             url: "ws://10.0.0.5:9009",

@@ -2,7 +2,7 @@
 
 import { lab } from "../lab/main.ts";
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { main } from "../../cli/main.ts";
+import { main } from "../../cli/command_line.ts";
 import { FakeHost } from "../support/fake_host.ts";
 import { slowTest } from "../support/whole.ts";
 

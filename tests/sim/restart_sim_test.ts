@@ -6,7 +6,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { heldSegments } from "../../core/orchestrator/closing.ts";
 import type { RunRecord } from "../../core/protocol/record.ts";
-import type { StateJournal } from "../../cli/orchestrator/hub/journal/hub_journal.ts";
+import type { StateJournal } from "../../cli/orchestrator/journal/hub_journal.ts";
 import type { HubJournal } from "../support/hub_journal.ts";
 import { hashOf } from "../../net/blob_hash.ts";
 import { World } from "../lab/world/world.ts";

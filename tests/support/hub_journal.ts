@@ -7,8 +7,8 @@ import {
   type RecoveredRun,
   replayRecovered,
   type StateJournal,
-} from "../../cli/orchestrator/hub/journal/hub_journal.ts";
-import { eventBytes, snapshotBytes } from "../../cli/orchestrator/hub/journal/state_bytes.ts";
+} from "../../cli/orchestrator/journal/hub_journal.ts";
+import { eventBytes, snapshotBytes } from "../../cli/orchestrator/journal/state_bytes.ts";
 import { Journal } from "../../cli/orchestrator/journal/journal.ts";
 import { JournalMark, markPath } from "../../cli/orchestrator/journal/journal_mark.ts";
 import type { TimedEvent } from "../../cli/roles/driver.ts";

@@ -55,7 +55,7 @@ export function folderOf(path: string): string {
   return path.includes("/") ? path.slice(0, path.indexOf("/")) : "";
 }
 
-/** The path a relative specifier names, or null for a package. */
+/** The path that a specifier names, or null for a package. */
 export function resolveImport(importer: string, specifier: string): string | null {
   if (!specifier.startsWith(".")) return null;
   return new URL(specifier, `file:///${importer}`).pathname.slice(1);

@@ -18,7 +18,7 @@ export interface ProseRule {
 const turns: readonly ProseRule[] = [
   {
     name: "a clause as the subject",
-    pattern: /(?:^|[.;:]\s)Who(?:ever)?\s(?![^.]*\?)[^.]*/,
+    pattern: /(?:^\W*|[.;:]\s|\n\s*(?:\*|[-|#]+)?\s*)Who(?:ever)?\s(?![^.]*\?)[^.]*/,
     instead: "name the actor: 'a miner that …'",
   },
   {
@@ -62,7 +62,7 @@ const turns: readonly ProseRule[] = [
 const words: readonly (readonly [RegExp, string])[] = [
   [
     // except the benchmark of that name and its parts
-    /(?<![-.[/('"\w|]|bench |only |part of |mean |node to |tickets of a )\bhubs?\b(?![.\]/"]|-|'(?!s\b)| (?:to node|relay|hello|messages|restart|machine)\b)/i,
+    /(?<![-.[/('"\w|]|bench |only |part of |mean |node to |tickets of a )\bhubs?\b(?!\.[\w$]|[\]/"]|-|'(?!s\b)| (?:to node|relay|hello|messages|restart|machine)\b)/i,
     "orchestrator",
   ],
   [

@@ -60,7 +60,7 @@ export function isModule(file: SourceFile): boolean {
 /** The strings of a module that name a path in tests, however they are used: an import, a URL, a part of a longer path. */
 export function stringsInto(folder: string, file: SourceFile): string[] {
   const found: string[] = [];
-  const named = new RegExp(`(^|/)${folder}(/|$)`);
+  const named = new RegExp(String.raw`(^|[\s/"'])${folder}(/|$)`);
   const collect = (value: unknown): void => {
     if (typeof value === "string" && named.test(value)) found.push(value);
   };
@@ -76,8 +76,8 @@ export function stringsInto(folder: string, file: SourceFile): string[] {
 export function importsOf(file: SourceFile): Import[] {
   const found: Import[] = [];
   function collect(source: Deno.lint.Node | null, linked = true): void {
-    if (source?.type !== "Literal" || typeof source.value !== "string") return;
-    found.push({ specifier: source.value, target: resolveImport(file.path, source.value), linked });
+    const specifier = textOf(source);
+    if (specifier !== null) found.push({ specifier, target: resolveImport(file.path, specifier), linked });
   }
   const visitor: Deno.lint.LintVisitor = {
     ImportDeclaration: (node) => collect(node.source),
@@ -91,12 +91,44 @@ export function importsOf(file: SourceFile): Import[] {
       const [path] = node.arguments;
       const choices = path?.type === "ConditionalExpression" ? [path.consequent, path.alternate] : [path];
       for (const choice of choices) {
-        if (choice?.type !== "Literal" || typeof choice.value !== "string") continue;
-        if (choice.value.endsWith(".ts")) collect(choice, false);
+        if (choice !== undefined && textOf(choice)?.endsWith(".ts")) collect(choice, false);
       }
     },
   };
   Deno.lint.runPlugin({ name: "imports", rules: { collect: { create: () => visitor } } }, file.path, file.text);
+  return found;
+}
+
+/** A string, or a template without expressions; null: anything else. */
+function textOf(node: Deno.lint.Node | null): string | null {
+  if (node?.type === "Literal") return typeof node.value === "string" ? node.value : null;
+  const [only, ...others] = node?.type === "TemplateLiteral" ? node.quasis : [];
+  return only === undefined || others.length > 0 ? null : only.cooked;
+}
+
+/** Imports and URLs of modules whose target cannot be read here, so that no other check sees them; as `path: text`. */
+export function hiddenImports(file: SourceFile): string[] {
+  const found: string[] = [];
+  const report = (node: Deno.lint.Node) => found.push(`${file.path}: ${file.text.slice(...node.range)}`);
+  const isMeta = (node: Deno.lint.Node | undefined, property: string) =>
+    node?.type === "MemberExpression" && node.object.type === "MetaProperty" &&
+    node.property.type === "Identifier" && node.property.name === property;
+  const visitor: Deno.lint.LintVisitor = {
+    ImportExpression(node) {
+      if (textOf(node.source) === null) report(node);
+    },
+    CallExpression(node) {
+      if (isMeta(node.callee, "resolve")) report(node);
+    },
+    NewExpression(node) {
+      const [path, base] = node.arguments;
+      if (!isMeta(base, "url") || path === undefined) return;
+      const isNamed = node.callee.type === "Identifier" && node.callee.name === "URL";
+      const choices = path.type === "ConditionalExpression" ? [path.consequent, path.alternate] : [path];
+      if (!isNamed || choices.some((choice) => choice.type !== "Identifier" && textOf(choice) === null)) report(node);
+    },
+  };
+  Deno.lint.runPlugin({ name: "hidden", rules: { collect: { create: () => visitor } } }, file.path, file.text);
   return found;
 }
 

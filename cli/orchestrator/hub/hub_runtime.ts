@@ -22,7 +22,7 @@ import type { Timers } from "../../../net/timers.ts";
 import type { Finished } from "../../node/node_runtime.ts";
 import { Driver } from "../../roles/driver.ts";
 import type { Segments } from "../../roles/segments.ts";
-import type { StateJournal } from "./journal/hub_journal.ts";
+import type { StateJournal } from "../journal/hub_journal.ts";
 import type { HubWork } from "./hub_work.ts";
 import type { RefereeGradient, RefereeTask } from "./task_referee.ts";
 

@@ -8,7 +8,7 @@ import type { RunRecord } from "../../../core/protocol/record.ts";
 import type { Cancel, Timers } from "../../../net/timers.ts";
 import { isDiskFull, JournalError } from "../../files/journal_error.ts";
 import type { HubWork } from "./hub_work.ts";
-import type { StateJournal } from "./journal/hub_journal.ts";
+import type { StateJournal } from "../journal/hub_journal.ts";
 
 /** Retries at growing intervals. */
 interface RoomWaitOptions {

@@ -21,7 +21,7 @@ import type { BatchSource } from "../../model/data/dataset.ts";
 import type { HubBlobs } from "../../roles/blob_access.ts";
 import type { VectorArithmetic } from "./arithmetic/vector_calls.ts";
 import type { EarlierRound, RoundState } from "./checkpoint_writer.ts";
-import type { RecoveredRun, StateJournal } from "./journal/hub_journal.ts";
+import type { RecoveredRun, StateJournal } from "../journal/hub_journal.ts";
 import type { MemberStore } from "./hub_store.ts";
 import type { Finished } from "../../node/node_runtime.ts";
 import type { ByteSegments } from "../../roles/segments.ts";

@@ -43,5 +43,5 @@ async function compact({ snapshot, entries }: History, signal: AbortSignal): Pro
 function workerUrl(): URL {
   return import.meta.url.endsWith(".js")
     ? new URL("./replay_worker.js", import.meta.url)
-    : new URL("../hub/journal/replay_worker.ts", import.meta.url);
+    : new URL("./replay_worker.ts", import.meta.url);
 }

@@ -18,7 +18,7 @@ import { exists } from "../../files/run_folder.ts";
 import { shellWord } from "../../program/shell_words.ts";
 import { stateVersion } from "../../../core/orchestrator/state.ts";
 import { version } from "../../program/version.ts";
-import type { OpenedJournal, OpenHubJournal } from "../hub/journal/hub_journal.ts";
+import type { OpenedJournal, OpenHubJournal } from "../journal/hub_journal.ts";
 
 const fileName = "journal.db";
 const fileNames = [fileName, `${fileName}-wal`, `${fileName}-shm`, markPath(fileName)];

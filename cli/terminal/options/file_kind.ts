@@ -21,19 +21,19 @@ const isTable = (value: unknown) => typeof value === "object" && value !== null;
 
 export function mustHoldOptions(
   { path, table }: ConfigFile,
-  { command, options }: { command: string; options: readonly OptionSpec[] },
+  { program, command, options }: { program: string; command: string; options: readonly OptionSpec[] },
 ): void {
   const own = new Set(options.map(({ name }) => name));
   const foreign = Object.entries(table).filter(([name, value]) => !own.has(name) || isTable(value));
   if (!isRunFile(Object.fromEntries(foreign))) return;
   const makes = command === "miner" || command === "validate";
   throw new UserError(
-    `Cannot use '${path}' with iota ${command}: it holds the settings of a run (${shown(foreign)}), ` +
+    `Cannot use '${path}' with ${program} ${command}: it holds the settings of a run (${shown(foreign)}), ` +
       "not options of that command",
     {
       next: makes
         ? `Make a file of options: iota config init --for ${command} ${command}.toml`
-        : `See the options: iota help ${command}`,
+        : `See the options: ${program} help ${command}`,
     },
   );
 }

@@ -17,11 +17,11 @@ export function fileOptions(options: readonly OptionSpec[]): OptionSpec[] {
 
 export async function wordsOfFile(
   path: string,
-  { command, options }: { command: string; options: readonly OptionSpec[] },
+  { program, command, options }: { program: string; command: string; options: readonly OptionSpec[] },
 ): Promise<string[]> {
   const file = await readConfigFile(path, { makes: command === "validate" ? command : "miner" });
   const { mustHoldOptions } = await import("./file_kind.ts");
-  mustHoldOptions(file, { command, options: fileOptions(options) });
+  mustHoldOptions(file, { program, command, options: fileOptions(options) });
   const problems = optionProblems(file, options);
   if (problems.length > 0) {
     const lines = problems.map(({ line, text }) => `${path}:${line}: ${text}`);

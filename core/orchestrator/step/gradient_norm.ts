@@ -28,8 +28,8 @@ const stepsForPast = 4; // with fewer there is no history
 
 interface Report {
   readonly node: NodeId | null; // null: it has left
-  readonly square: number; // of its mean gradient
-  readonly sum: number; // of its whole gradient
+  readonly square: number; // squared L2 norm of its mean gradient
+  readonly sum: number; // squared L2 norm of its whole gradient
   readonly tasks: number;
 }
 

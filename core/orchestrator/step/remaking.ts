@@ -108,7 +108,7 @@ export function remake(
   return unused.length === 0 ? effects : [...effects, { type: "release", refs: unused }];
 }
 
-/** A forward's miner is also paid for the backward it lost, so that meeting a bad maker costs nobody. */
+/** A forward's miner is also paid for the backward it lost, so that it loses nothing by a bad maker. */
 function unitsDone({ forwardUnits }: OrchestratorState, { items }: Flow): Map<NodeId, number> {
   const units = new Map<NodeId, number>();
   const last = items.length - 1;

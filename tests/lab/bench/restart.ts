@@ -8,9 +8,9 @@
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
 import { Journal, type JournalEntry } from "../../../cli/orchestrator/journal/journal.ts";
 import type { OpenJournalOptions } from "../../../cli/orchestrator/journal/journal_file.ts";
-import { replay } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
+import { replay } from "../../../cli/orchestrator/journal/hub_journal.ts";
 import type { OrchestratorMachine } from "../../../cli/orchestrator/hub/hub_runtime.ts";
-import { eventBytes, snapshotBytes } from "../../../cli/orchestrator/hub/journal/state_bytes.ts";
+import { eventBytes, snapshotBytes } from "../../../cli/orchestrator/journal/state_bytes.ts";
 import { shapeOf } from "../sim/swarm_shape.ts";
 import { SimulatedSwarm } from "../sim/simulated_swarm.ts";
 

@@ -16,13 +16,15 @@ import type { MinerScore } from "../../../core/score/work_score.ts";
 import { verifySignature } from "../../../chain/wallet/hotkey.ts";
 import type { ComputeHost } from "../../../cli/device/compute_host.ts";
 import type { BatchSource } from "../../../cli/model/data/dataset.ts";
+import { miner } from "../../../core/miner/machine.ts";
+import { validator } from "../../../core/validator/machine.ts";
 import { type MinerRoleOptions, type RunningRole, startMiner } from "../../../cli/node/miner_role.ts";
 import type { NodeLink } from "../../../cli/node/node_role.ts";
 import type { Finished } from "../../../cli/node/node_runtime.ts";
 import { type PauseGate, PausingRole } from "../../../cli/node/pausing_role.ts";
 import { startValidator, type ValidatorRoleOptions } from "../../../cli/node/validator_role.ts";
 import { type RoundState, StageUnavailable } from "../../../cli/orchestrator/hub/checkpoint_writer.ts";
-import type { RecoveredRun, StateJournal } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
+import type { RecoveredRun, StateJournal } from "../../../cli/orchestrator/journal/hub_journal.ts";
 import { startOrchestrator } from "../../../cli/orchestrator/hub/orchestrator_role.ts";
 import type {
   OrchestratorRoleOptions,
@@ -183,15 +185,21 @@ export class World {
 
   async addMiner(options: WorldMinerOptions = {}): Promise<WorldMember> {
     const { links } = this.#options;
-    const { device = this.device(), blobs, gate, onPause = () => {}, machine, onRecord = () => {}, ownState = null } =
-      options;
+    const {
+      device = this.device(),
+      blobs,
+      gate,
+      onPause = () => {},
+      machine = miner,
+      onRecord = () => {},
+      ownState = null,
+    } = options;
     const line = links === undefined ? null : new WorldLink(links, this.clock);
     const { link, control } = this.#link(line);
     const store = this.#blobsOf(link.signer, blobs);
     const start = () =>
       startMiner({
-        ...{ link, device, blobs: line?.blobs(store) ?? store, ownState, onRecord },
-        ...(machine === undefined ? {} : { machine }),
+        ...{ link, device, blobs: line?.blobs(store) ?? store, ownState, onRecord, machine },
       });
     const role = gate === undefined ? await start() : new PausingRole({
       gate,
@@ -202,13 +210,13 @@ export class World {
     return this.#remember({ role, link: control, address: link.signer.address });
   }
 
-  addValidator({ device = this.device(), blobs, machine }: WorldValidatorOptions = {}): WorldMember {
+  addValidator({ device = this.device(), blobs, machine = validator }: WorldValidatorOptions = {}): WorldMember {
     const { link, control } = this.#link(null);
     const { address } = link.signer;
     const role = startValidator({
       ...{ link, device, blobs: this.#blobsOf(link.signer, blobs), onRecord: () => {} },
       onScores: (round, scores) => this.scores.push({ validator: address, round, scores }),
-      ...(machine === undefined ? {} : { machine }),
+      machine,
     });
     return this.#remember({ role, link: control, address });
   }

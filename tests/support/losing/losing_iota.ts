@@ -4,7 +4,7 @@
  */
 
 import { denoHost } from "../../../cli/rights/host.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 
 interface Confined extends WorkerOptions {
   readonly deno: { readonly permissions: Deno.PermissionOptionsObject & { readonly read: string[] } };
@@ -25,5 +25,5 @@ globalThis.Worker = class extends Real {
     super(new URL(`?${new URLSearchParams({ queries })}`, confinedThread), wider as WorkerOptions);
   }
 };
-const host = denoHost();
+const host = denoHost({ taken: {}, confined: confinedThread });
 host.exit(await main(Deno.args, host));

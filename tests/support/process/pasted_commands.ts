@@ -4,7 +4,7 @@
  */
 
 import { withCommands } from "../with_commands.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import type { Command, CommandTable } from "../../../cli/terminal/command.ts";
 import { commandTable } from "../../../cli/command_table.ts";
 import { allOptions, everyCommand, loadTree } from "../../../cli/terminal/completions/command_tree.ts";

@@ -4,7 +4,7 @@
  */
 
 import { denoHost } from "../../../cli/rights/host.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { moveClock } from "./moved_clock.ts";
 
 interface Confined extends WorkerOptions {
@@ -27,5 +27,5 @@ globalThis.Worker = class extends Real {
   }
 };
 moveClock(aheadMs);
-const host = denoHost();
+const host = denoHost({ taken: {}, confined: confinedThread });
 host.exit(await main(Deno.args, host));

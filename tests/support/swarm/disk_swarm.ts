@@ -3,7 +3,7 @@
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import type { Reducers } from "../../../core/config/payload_codec_names.ts";
 import { hubBlobs } from "../../../cli/roles/blob_access.ts";
-import type { StateJournal } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
+import type { StateJournal } from "../../../cli/orchestrator/journal/hub_journal.ts";
 import { DiskBlobs } from "../../../net/blobs/blob_disk.ts";
 import type { LostBlob } from "../../../net/blobs/blobs.ts";
 import { Clock } from "../../lab/world/clock.ts";

@@ -2,7 +2,7 @@
 
 import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
 import { JournalError } from "../../../cli/files/journal_error.ts";
-import type { StateJournal } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
+import type { StateJournal } from "../../../cli/orchestrator/journal/hub_journal.ts";
 import { HubJournal } from "../hub_journal.ts";
 
 /** From one moment on the disk has no room, until `hasRoom`. */

@@ -1,12 +1,7 @@
 /** The journal of a scripted orchestrator in memory: the events as bytes, and a new life that replays them. */
 
 import { assertEquals } from "@std/assert";
-import {
-  eventBytes,
-  readEvent,
-  readSnapshot,
-  snapshotBytes,
-} from "../../../cli/orchestrator/hub/journal/state_bytes.ts";
+import { eventBytes, readEvent, readSnapshot, snapshotBytes } from "../../../cli/orchestrator/journal/state_bytes.ts";
 import type { BlobRef } from "../../../core/ids.ts";
 import { orchestrator } from "../../../core/orchestrator/machine.ts";
 import type { ScriptedOrchestrator } from "./scripted_orchestrator.ts";

@@ -3,7 +3,7 @@
 import { assert } from "@std/assert";
 import type { OrchestratorEffect } from "../../../core/orchestrator/event.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
-import type { RecoveredRun } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
+import type { RecoveredRun } from "../../../cli/orchestrator/journal/hub_journal.ts";
 import { HubJournal } from "../hub_journal.ts";
 import { withMemoryFolder } from "../scratch_folder.ts";
 import { tinyConfig } from "../tiny_model.ts";

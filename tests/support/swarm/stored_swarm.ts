@@ -15,7 +15,7 @@ import { splitLayers } from "../../../core/model/stages.ts";
 import { parameterTable, stageSpecs } from "../../../core/model/spec.ts";
 import type { RunRecord } from "../../../core/protocol/record.ts";
 import { blobAccess, type HubBlobs } from "../../../cli/roles/blob_access.ts";
-import type { StateJournal } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
+import type { StateJournal } from "../../../cli/orchestrator/journal/hub_journal.ts";
 import type { Finished } from "../../../cli/node/node_runtime.ts";
 import { HubStore } from "../../../cli/orchestrator/hub/hub_store.ts";
 import { createApi } from "../../../net/hub_http.ts";

@@ -3,7 +3,7 @@
 import { lab } from "../../lab/main.ts";
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
 import { measureRestart } from "../../lab/bench/restart.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { nextTurn } from "../../../net/turns.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { isWhole, slowTest } from "../../support/whole.ts";

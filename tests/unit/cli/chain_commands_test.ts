@@ -20,7 +20,7 @@ import { parameterFields, parameterText } from "../../../cli/chain/text/paramete
 import { parseWeightFile, parseWeightList, placeWeights } from "../../../cli/chain/weight_scores.ts";
 import type { OptionValues } from "../../../cli/terminal/command.ts";
 import { hindranceOf } from "../../../cli/chain/weights_preflight.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { storeError } from "../../../cli/chain/run_local_chain.ts";
 import { ChainStoreError } from "../../../chain/local/state/chain_store.ts";
 import { FakeHost } from "../../support/fake_host.ts";

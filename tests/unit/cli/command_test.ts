@@ -4,7 +4,7 @@ import { withCommands } from "../../support/with_commands.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Command, CommandContext, CommandTable } from "../../../cli/terminal/command.ts";
 import { Terminated, UserError } from "../../../cli/program/errors.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { version } from "../../../cli/program/version.ts";
 import { FakeHost, type FakeHostOptions } from "../../support/fake_host.ts";
 

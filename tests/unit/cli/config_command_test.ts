@@ -5,7 +5,7 @@ import { knobPaths } from "../../../core/config/knobs.ts";
 import { sizeNames } from "../../../core/config/size.ts";
 import { meaningOf } from "../../../cli/tools/config/meaning.ts";
 import { withoutData } from "../../../cli/tools/config/init_config.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { UserError } from "../../../cli/program/errors.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";

@@ -5,7 +5,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import type { Interrupt } from "../../../cli/rights/host.ts";
 import { configOf } from "../../lab/world/lab_settings.ts";
 import { runLab } from "../../lab/world/run_lab.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { cpuAdapter, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
 import { isFolder } from "../../../cli/files/disk.ts";
 import { FakeHost } from "../../support/fake_host.ts";

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { parseOptions } from "../../../cli/terminal/options/args.ts";
 import { type Command, commonOptions, type OptionSpec } from "../../../cli/terminal/command.ts";
 import { commandTable, iota } from "../../../cli/command_table.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { allOptions, everyCommand, loadTree } from "../../../cli/terminal/completions/command_tree.ts";
 import { flagPaths, runOptions } from "../../../cli/terminal/options/run_options.ts";
 import { derived } from "../../../core/config/knob.ts";

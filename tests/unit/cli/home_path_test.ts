@@ -5,7 +5,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Command } from "../../../cli/terminal/command.ts";
 import { command as orchestrate } from "../../../cli/commands/orchestrate.ts";
 import { expandHome } from "../../../cli/program/paths.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { givenRun } from "../../../cli/terminal/options/run_options.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";

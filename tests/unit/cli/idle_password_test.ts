@@ -2,7 +2,7 @@
 
 import { withCommands } from "../../support/with_commands.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { openColdkeySigner } from "../../../cli/terminal/options/wallet_options.ts";
 import { coldkeyOptions } from "../../../cli/terminal/options/wallet_options.ts";
 import type { Command } from "../../../cli/terminal/command.ts";

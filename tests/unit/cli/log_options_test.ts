@@ -4,7 +4,7 @@ import { withCommands } from "../../support/with_commands.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Command, CommandTable } from "../../../cli/terminal/command.ts";
 import { UserError } from "../../../cli/program/errors.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 
 const levels = ["debug", "info", "warn", "error"] as const;

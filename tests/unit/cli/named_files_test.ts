@@ -4,7 +4,7 @@ import { withCommands } from "../../support/with_commands.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Command } from "../../../cli/terminal/command.ts";
 import { command as orchestrate } from "../../../cli/commands/orchestrate.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { mustHaveSoundHub } from "../../../cli/orchestrator/run/hub_file_check.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { makeCertificate, noOpenssl } from "../../support/process/own_certificate.ts";
@@ -119,7 +119,7 @@ Deno.test("Config: a file that is not there can be made with the next command", 
 Deno.test("Config check and orchestrate: half a TLS pair is a problem of the file's line, not of an option", async () => {
   for (const [given, missing] of [["tlsCert", "tlsKey"], ["tlsKey", "tlsCert"]]) {
     await withFile(`[hub]\nport = 0\n${given} = "cert.pem"\n`, async (path) => {
-      const says = `${path}:3: Cannot use hub.${given} without hub.${missing}`;
+      const says = `${path}:3: Cannot use ${["hub", given].join(".")} without ${["hub", missing].join(".")}`;
       const checked = await check(path);
       assertEquals(checked.code, 1);
       assertStringIncludes(checked.stdout, says);

@@ -1,7 +1,7 @@
 /** `iota plan`: lines for people, a summary for programs, and what would fit where something does not. */
 
 import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { bytesOf } from "../../../cli/terminal/text/byte_text.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { FakeHost } from "../../support/fake_host.ts";
 import { commandTable } from "../../../cli/command_table.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import type { Command, CommandTable } from "../../../cli/terminal/command.ts";
 import { allOptions } from "../../../cli/terminal/completions/command_tree.ts";
 import { parseOptions } from "../../../cli/terminal/options/args.ts";

@@ -4,7 +4,7 @@ import { withCommands } from "../../support/with_commands.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import type { Command, CommandContext } from "../../../cli/terminal/command.ts";
 import { UserError } from "../../../cli/program/errors.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import {
   askHidden,
   passwordOptions,

@@ -5,7 +5,7 @@ import { withCommands } from "../../support/with_commands.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Command } from "../../../cli/terminal/command.ts";
 import { command as service } from "../../../cli/commands/service.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { launchd } from "../../../cli/tools/service/launchd.ts";
 import type { CommandLine } from "../../../cli/tools/service/service_manager.ts";
 import * as actions from "../../../cli/tools/service/service_actions.ts";

@@ -3,7 +3,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { resolveConfig } from "../../../core/settings/parse.ts";
 import { lockFolder } from "../../../cli/files/folder_lock.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { writeSavedRun } from "../../../cli/files/saved_run.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";

@@ -1,10 +1,10 @@
 /** A journal that shortens itself by replaying its own history: the same state as the live one, and nothing lost meanwhile. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { replay } from "../../../cli/orchestrator/hub/journal/hub_journal.ts";
+import { replay } from "../../../cli/orchestrator/journal/hub_journal.ts";
 import { HubJournal } from "../../support/hub_journal.ts";
-import { snapshotBytes } from "../../../cli/orchestrator/hub/journal/state_bytes.ts";
-import { ThreadedHubJournal } from "../../../cli/orchestrator/hub/journal/threaded_hub_journal.ts";
+import { snapshotBytes } from "../../../cli/orchestrator/journal/state_bytes.ts";
+import { ThreadedHubJournal } from "../../../cli/orchestrator/journal/threaded_hub_journal.ts";
 import type { FromJournal } from "../../../cli/orchestrator/journal/journal_messages.ts";
 import { JournalWriter } from "../../../cli/orchestrator/journal/journal_writer.ts";
 import { packEntries } from "../../../cli/orchestrator/journal/journal_messages.ts";

@@ -8,7 +8,7 @@ import { command as orchestrate } from "../../../cli/commands/orchestrate.ts";
 import { command as swarm } from "../../../cli/commands/swarm.ts";
 import { parseConfigFile } from "../../../cli/terminal/options/config_file.ts";
 import { hubOptions, settingName } from "../../../cli/terminal/options/hub_options.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { isRight } from "../../../cli/tools/config/check_config.ts";
 import { wordsOfHub } from "../../../cli/terminal/options/run_file.ts";
 import type { HeldRights } from "../../../cli/rights/rights.ts";

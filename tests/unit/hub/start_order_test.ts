@@ -3,7 +3,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
 import type { Stream } from "../../../cli/rights/host.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { lostText } from "../../../cli/orchestrator/run/run_facts.ts";
 import { writeSmallCorpus } from "../../support/process/small_corpus.ts";
 import { FakeHost } from "../../support/fake_host.ts";

@@ -2,12 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { CanonicalWriter } from "../../../cli/orchestrator/journal/canonical_writer.ts";
-import {
-  eventBytes,
-  readEvent,
-  readSnapshot,
-  snapshotBytes,
-} from "../../../cli/orchestrator/hub/journal/state_bytes.ts";
+import { eventBytes, readEvent, readSnapshot, snapshotBytes } from "../../../cli/orchestrator/journal/state_bytes.ts";
 import type { OrchestratorMachine } from "../../../cli/orchestrator/hub/hub_runtime.ts";
 import { simulate } from "../../lab/sim/simulate.ts";
 import { orchestrator } from "../../../core/orchestrator/machine.ts";

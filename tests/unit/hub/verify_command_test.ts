@@ -5,7 +5,7 @@ import { chainLine } from "../../../cli/files/chain_line.ts";
 import { openLedgerLog } from "../../../cli/observe/ledger/ledger_log.ts";
 import type { VerifiedLedger } from "../../../cli/observe/ledger/verify_ledger.ts";
 import { textOf } from "../../../cli/observe/ledger/verify_text.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { verifySignature } from "../../../chain/wallet/hotkey.ts";
 import { ManualTimers } from "../../support/net/manual_timers.ts";
 import { type NodeId, nodeId } from "../../../core/ids.ts";

@@ -5,6 +5,7 @@ import { durationOf, durationOption } from "../../../cli/terminal/text/duration_
 import { UsageError, UserError } from "../../../cli/program/errors.ts";
 import type { NodeLink } from "../../../cli/node/node_role.ts";
 import { HubWait } from "../../../cli/node/hub_wait.ts";
+import { validator } from "../../../core/validator/machine.ts";
 import { startValidator } from "../../../cli/node/validator_role.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import type { Wire } from "../../../net/links/wire.ts";
@@ -69,6 +70,7 @@ function lonely(giveUpAfterMs: number | null, cure?: string) {
       onWaiting: ({ waitedMs }) => waits.push(waitedMs),
     },
     device: referenceHost(),
+    machine: validator,
     blobs: { put: () => Promise.reject(new Error("no blobs")), get: () => Promise.reject(new Error("no blobs")) },
     onRecord() {},
     onScores() {},

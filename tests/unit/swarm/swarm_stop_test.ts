@@ -3,7 +3,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Interrupt } from "../../../cli/rights/host.ts";
 import { isFolder } from "../../../cli/files/disk.ts";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { savedSummary, saveSummary } from "../../../cli/observe/run_summary.ts";
 import { failingDisk } from "../../support/failing_disk.ts";
 import { FakeHost, type FakeHostOptions } from "../../support/fake_host.ts";

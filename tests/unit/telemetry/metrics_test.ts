@@ -1,7 +1,7 @@
 /** `/metrics`: what Prometheus reads is what the run's records say, whatever they hold, in a bounded number of series. */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { main } from "../../../cli/main.ts";
+import { main } from "../../../cli/command_line.ts";
 import { exposition } from "../../../cli/observe/telemetry/metric.ts";
 import { runMetrics } from "../../../cli/observe/telemetry/metric_table.ts";
 import { nodeId, stageIndex } from "../../../core/ids.ts";

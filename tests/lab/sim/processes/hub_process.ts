@@ -24,7 +24,7 @@ import {
   type OrchestratorMachine,
   type OwnWork,
 } from "../../../../cli/orchestrator/hub/hub_runtime.ts";
-import { snapshotBytes } from "../../../../cli/orchestrator/hub/journal/state_bytes.ts";
+import { snapshotBytes } from "../../../../cli/orchestrator/journal/state_bytes.ts";
 import type { RefereeGradient, RefereeTask } from "../../../../cli/orchestrator/hub/task_referee.ts";
 import type { BlobSet } from "./blob_set.ts";
 import type { Dice } from "../dice.ts";

@@ -9,8 +9,8 @@
 import { present } from "../../../../core/assert.ts";
 import type { OrchestratorEvent } from "../../../../core/orchestrator/event.ts";
 import type { OrchestratorState } from "../../../../core/orchestrator/state.ts";
-import { replay, replayEvents, type StateJournal } from "../../../../cli/orchestrator/hub/journal/hub_journal.ts";
-import { eventBytes, readSnapshot, snapshotBytes } from "../../../../cli/orchestrator/hub/journal/state_bytes.ts";
+import { replay, replayEvents, type StateJournal } from "../../../../cli/orchestrator/journal/hub_journal.ts";
+import { eventBytes, readSnapshot, snapshotBytes } from "../../../../cli/orchestrator/journal/state_bytes.ts";
 import { isSnapshotDue, type JournalEntry } from "../../../../cli/orchestrator/journal/journal.ts";
 import type { TimedEvent } from "../../../../cli/roles/driver.ts";
 

@@ -4,11 +4,11 @@
  * are written again (tests/unit/hub/state_bytes_test.ts).
  */
 
-import type { OrchestratorEvent } from "../../../../core/orchestrator/event.ts";
-import type { Member, OrchestratorState } from "../../../../core/orchestrator/state.ts";
-import type { WorkItem } from "../../../../core/orchestrator/step/step_state.ts";
-import { readCanonical } from "../../journal/canonical_reader.ts";
-import { CanonicalWriter } from "../../journal/canonical_writer.ts";
+import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
+import type { Member, OrchestratorState } from "../../../core/orchestrator/state.ts";
+import type { WorkItem } from "../../../core/orchestrator/step/step_state.ts";
+import { readCanonical } from "./canonical_reader.ts";
+import { CanonicalWriter } from "./canonical_writer.ts";
 
 export interface Snapshot {
   readonly state: OrchestratorState;

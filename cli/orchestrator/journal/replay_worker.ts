@@ -1,6 +1,6 @@
 /** The thread that replays a history once, for a snapshot. */
 
-import { type ReplayAnswer, type ReplayRequest, unpackEntries } from "../../journal/journal_messages.ts";
+import { type ReplayAnswer, type ReplayRequest, unpackEntries } from "./journal_messages.ts";
 import { replay } from "./hub_journal.ts";
 import { snapshotBytes } from "./state_bytes.ts";
 

@@ -1,9 +1,9 @@
 /** The journal's file on a thread of its own: a batch is durable when its promise resolves. */
 
-import type { OrchestratorEvent } from "../../../../core/orchestrator/event.ts";
-import type { OrchestratorState } from "../../../../core/orchestrator/state.ts";
-import { JournalThread, type JournalTicket } from "../../journal/journal_thread.ts";
-import type { TimedEvent } from "../../../roles/driver.ts";
+import type { OrchestratorEvent } from "../../../core/orchestrator/event.ts";
+import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
+import { JournalThread, type JournalTicket } from "./journal_thread.ts";
+import type { TimedEvent } from "../../roles/driver.ts";
 import { type OpenedJournal, type OpenHubJournal, replayRecovered, type StateJournal } from "./hub_journal.ts";
 import { eventBytes, snapshotBytes } from "./state_bytes.ts";
 

@@ -3,13 +3,13 @@
  * (saved_wires.ts).
  */
 
-import type { OrchestratorEffect, OrchestratorEvent } from "../../../../core/orchestrator/event.ts";
-import { orchestrator } from "../../../../core/orchestrator/machine.ts";
-import type { OrchestratorState } from "../../../../core/orchestrator/state.ts";
-import type { Recovered } from "../../journal/journal.ts";
-import { JournalError } from "../../../files/journal_error.ts";
-import type { JournalIdentity } from "../../journal/journal_file.ts";
-import type { TimedEvent } from "../../../roles/driver.ts";
+import type { OrchestratorEffect, OrchestratorEvent } from "../../../core/orchestrator/event.ts";
+import { orchestrator } from "../../../core/orchestrator/machine.ts";
+import type { OrchestratorState } from "../../../core/orchestrator/state.ts";
+import type { Recovered } from "./journal.ts";
+import { JournalError } from "../../files/journal_error.ts";
+import type { JournalIdentity } from "./journal_file.ts";
+import type { TimedEvent } from "../../roles/driver.ts";
 import { readEvent, readSnapshot, type Snapshot } from "./state_bytes.ts";
 
 export interface RecoveredRun {
