@@ -13,6 +13,7 @@ export const commandTable: CommandTable = {
   verify: async () => (await import("./commands/verify.ts")).command,
   explain: async () => (await import("./commands/explain.ts")).command,
   generate: async () => (await import("./commands/generate.ts")).command,
+  export: async () => (await import("./commands/export.ts")).command,
   plan: async () => (await import("./commands/plan.ts")).command,
   doctor: async () => (await import("./commands/doctor.ts")).command,
   config: async () => (await import("./commands/config.ts")).command,

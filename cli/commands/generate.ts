@@ -1,19 +1,20 @@
 /** The work is in cli/model/generate. */
 
 import type { Command } from "../terminal/command.ts";
-import { newestWithoutRun, ownRunOption } from "../terminal/options/own_run.ts";
+import { modelOption, newestWithoutModel, ownRunOption } from "../terminal/options/own_run.ts";
 import { deviceOption } from "../terminal/options/node_options.ts";
 
 export const command: Command = {
   name: "generate",
-  summary: "generate text from a run's newest checkpoint",
-  usage: "generate [--run DIR] [--prompt TEXT] [options]",
+  summary: "generate text with a run's newest checkpoint, or another model",
+  usage: "generate [--run DIR|--model DIR] [--prompt TEXT] [options]",
   examples: [
     'iota generate --run runs/demo --prompt "The people" --tokens 60',
     'iota generate --run runs/demo --prompt "My fellow" --temperature 0 --json',
   ],
   options: [
     { name: "run", kind: "string", placeholder: "DIR", ...ownRunOption },
+    modelOption,
     { name: "prompt", kind: "string", placeholder: "TEXT", default: "The people", doc: "how the text begins" },
     {
       name: "tokens",
@@ -52,8 +53,8 @@ export const command: Command = {
     },
     deviceOption,
   ],
-  rights: { read: ["--run", "--data"] },
-  takesOwnRun: newestWithoutRun,
+  rights: { read: ["--run", "--data", "--model"] },
+  takesOwnRun: newestWithoutModel,
   async run(context) {
     const { runGenerate } = await import("../model/generate/run_generate.ts");
     return await runGenerate(context);

@@ -26,7 +26,7 @@ import { byteOption } from "../terminal/text/byte_text.ts";
 import { tuningFolder } from "../program/paths.ts";
 import { type Memory, mustFit } from "../device/model_fit.ts";
 import { samplingOf } from "../../core/settings/sampling.ts";
-import { sampleRun } from "../model/generate/run_generate.ts";
+import { sampleModel } from "../model/generate/run_generate.ts";
 
 /** `unkept`: options that no run keeps. */
 export async function runSwarm(context: CommandContext, unkept: readonly OptionSpec[]): Promise<number> {
@@ -173,9 +173,9 @@ async function writeSample(
   const device = await openDevice(options.text("device"));
   try {
     const sampling = { temperature: 0.7, topK: 40, seed: 1 };
-    const { text } = await sampleRun(
+    const { text } = await sampleModel(
       device,
-      { run, prompt, tokens, ...sampling },
+      { model: run, prompt, tokens, ...sampling },
       (warning) => output.log.warn(warning),
     );
     output.line("");

@@ -84,6 +84,8 @@ export interface WireEnd {
 export type WireDirection = "forward" | "gradient";
 
 export interface WireCodec {
+  /** The receiver continues with the sender's stream to the bit: a model cut here is the model. */
+  readonly keepsStream: boolean;
   /** After "codec NAME", with a leading space; "" if the name is enough. */
   describe(wireWidth: number): string;
   /** Values per token. */

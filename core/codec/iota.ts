@@ -13,6 +13,7 @@ export const encoderName = (index: number) => `model.boundary.${index}.encoder.w
 export const decoderName = (index: number) => `model.boundary.${index}.decoder.weight`;
 
 export const iotaCodec: WireCodec = {
+  keepsStream: false,
   describe: (wireWidth) => ` with ${wireWidth} values per token`,
   wireWidth: ({ pipeline }) => pipeline.bottleneckWidth,
   formats: { forward: bfloat16, gradient: bfloat16 },

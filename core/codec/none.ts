@@ -6,6 +6,7 @@ import { float32 } from "./float32.ts";
 const plainEnd: WireEnd = { tensors: () => [], flops: () => 0 };
 
 export const noneCodec: WireCodec = {
+  keepsStream: true,
   describe: () => "",
   wireWidth: ({ model }) => model.width,
   formats: { forward: float32, gradient: float32 },

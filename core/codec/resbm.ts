@@ -39,6 +39,7 @@ const flops = ({ modelWidth, wireWidth }: Pick<Boundary, "modelWidth" | "wireWid
   2 * resbmHidden(wireWidth) * (modelWidth + wireWidth);
 
 export const resbmCodec: WireCodec = {
+  keepsStream: false,
   describe: (wireWidth) => ` with ${wireWidth} values per token`,
   wireWidth: ({ pipeline }) => pipeline.bottleneckWidth,
   formats: { forward: bfloat16, gradient: bfloat16 },

@@ -52,6 +52,15 @@ function hasBottleneck(model: ModelPlan["model"], codec: Codec): boolean {
   return widthWith(8) !== widthWith(16);
 }
 
+/** As `pipeline.boundaries` names them; the first is stage 1's. */
+export function boundariesText(
+  model: ModelPlan["model"],
+  boundaries: readonly { readonly codec: Codec; readonly width: number }[],
+): string {
+  return boundaries.map(({ codec, width }, i) => `${i + 1}=${codec}${hasBottleneck(model, codec) ? `:${width}` : ""}`)
+    .join();
+}
+
 export function wireAt({ model, pipeline }: Pick<ModelPlan, "model" | "pipeline">, boundary: number): WireSpec {
   const named = namedBoundaries(pipeline.boundaries ?? "").find((other) => other.boundary === boundary);
   const codec = named?.codec ?? pipeline.codec;

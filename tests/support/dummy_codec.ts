@@ -126,6 +126,7 @@ const largestQuarter: WireFormat = {
 const flops: WireEnd["flops"] = ({ modelWidth, wireWidth }) => 2 * modelWidth * wireWidth;
 
 const inCore: WireCodec = {
+  keepsStream: false,
   describe: (wireWidth) => ` with ${wireWidth} codes per token`,
   wireWidth: ({ model }) => model.width / 2,
   formats: { forward: codes, gradient: largestQuarter },

@@ -23,7 +23,7 @@ import {
   readManifest,
   stageFileName,
 } from "./manifest.ts";
-import { bytesOf, formatSafetensors, SafetensorsFile, type TensorData } from "./safetensors.ts";
+import { bytesOf, formatSafetensors, SafetensorsFile, type TensorData } from "../tensors/safetensors.ts";
 
 export interface StageVectors {
   readonly table: ParameterTable;

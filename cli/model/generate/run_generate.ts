@@ -6,24 +6,21 @@
  */
 
 import { openProgress } from "../../terminal/output/progress.ts";
-import { splitLayers } from "../../../core/model/stages.ts";
-import { parameterTable, type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
-import type { RunConfig } from "../../../core/config/config.ts";
+import type { StageSpec } from "../../../core/model/spec.ts";
 import { systemTimers } from "../../../net/timers.ts";
 import type { StageCompute } from "../../../gpu/compute.ts";
 import { planStage } from "../../../gpu/stage_plan.ts";
-import { type FoundCheckpoint, latestCheckpoint, readStage } from "../checkpoint/checkpoint.ts";
 import type { CommandContext } from "../../terminal/command.ts";
-import { readTokenizer } from "../data/tokenizer_file.ts";
-import { UsageError, UserError } from "../../program/errors.ts";
+import { openModel } from "../source/open_model.ts";
+import { type ModelSource, stagesOf } from "../source/model_source.ts";
+import { UsageError } from "../../program/errors.ts";
 import { byteSize } from "../../terminal/text/format.ts";
 import { generateText, promptTokens } from "./generate_text.ts";
-import { shellWord } from "../../program/shell_words.ts";
 import type { ComputeHost } from "../../device/compute_host.ts";
 import { openDevice } from "../../device/open_device.ts";
 
 export interface SampleRequest {
-  readonly run: string; // folder
+  readonly model: string; // folder of a run, a checkpoint, an export or a Hugging Face Llama
   readonly prompt: string;
   readonly tokens: number;
   readonly temperature: number;
@@ -37,8 +34,8 @@ export interface SampleRequest {
 
 export async function runGenerate(context: CommandContext): Promise<number> {
   const { options, output } = context;
-  const run = options.text("run") ?? options.text("data");
-  if (run === undefined) {
+  const model = options.text("model") ?? options.text("run") ?? options.text("data");
+  if (model === undefined) {
     throw new UsageError("There is no run on this machine to generate from; --run must name the folder of one", {
       next: "Train one: iota swarm; or for example: --run runs/demo",
     });
@@ -48,8 +45,8 @@ export async function runGenerate(context: CommandContext): Promise<number> {
   const progress = openProgress(output, "generating", "tokens");
   const startedMs = systemTimers.nowMs();
   try {
-    const { text, round, step } = await sampleRun(device, {
-      run,
+    const { text, trained } = await sampleModel(device, {
+      model,
       prompt: options.text("prompt") ?? "",
       tokens,
       onToken: (made) => progress.at(made, tokens),
@@ -60,7 +57,8 @@ export async function runGenerate(context: CommandContext): Promise<number> {
     progress.close();
     output.line(`${options.text("prompt") ?? ""}${text}`);
     if (output.mode === "json") {
-      output.summary({ text, run, round, step, device: device.adapter.name, wallMs: systemTimers.nowMs() - startedMs });
+      const wallMs = systemTimers.nowMs() - startedMs;
+      output.summary({ text, run: model, ...trained, device: device.adapter.name, wallMs });
     }
     return 0;
   } finally {
@@ -74,32 +72,20 @@ export class ModelTooLarge extends Error {
 
 export interface Sample {
   readonly text: string;
-  readonly round: number;
-  readonly step: number;
+  readonly trained: { readonly round: number; readonly step: number } | null; // null: not by a run of this machine
   readonly tokens: number;
 }
 
-export async function sampleRun(
+export async function sampleModel(
   device: ComputeHost,
   request: SampleRequest,
   warn: (text: string) => void,
 ): Promise<Sample> {
-  const found = await latestCheckpoint(`${request.run}/checkpoints`, warn);
-  if (found === null) {
-    const outer = runAround(request.run);
-    const isFile = await Deno.stat(request.run).then((info) => info.isFile, () => false);
-    throw new UserError(`Cannot generate: '${request.run}' holds no complete checkpoint`, {
-      next: isFile
-        ? "That is a file: name the folder of a run, which iota swarm and iota orchestrate print and fill"
-        : outer === undefined
-        ? `Train one: iota swarm --data ${shellWord(request.run)}`
-        : `Name the run's own folder: --run ${shellWord(outer)}`,
-    });
-  }
-  const tokenizer = await readTokenizer(`${request.run}/dataset/tokenizer.json`, found.manifest.tokenizerHash);
-  const specs = specsFor(found.manifest.config, promptTokens(tokenizer, request.prompt).length + request.tokens);
+  const source = await openModel(request.model, warn);
+  const { tokenizer, trained } = source;
+  const specs = specsFor(source, promptTokens(tokenizer, request.prompt).length + request.tokens);
   if (request.mostBytes !== undefined) await mustFit(specs, request.mostBytes);
-  const stages = await openStages(device, { found, specs });
+  const stages = await openStages(device, { source, specs });
   let tokens = 0;
   request.onToken?.(0);
   const onToken = () => {
@@ -108,22 +94,17 @@ export async function sampleRun(
   };
   const text = await generateText({ ...request, stages, tokenizer, onToken });
   for (const stage of stages) stage.close();
-  return { text, tokens, round: found.manifest.round, step: found.manifest.step };
+  return { text, tokens, trained: trained === null ? null : { round: trained.round, step: trained.step } };
 }
-
-/** The run whose checkpoint, or folder of checkpoints, was named in its place. Only the run's folder may be read. */
-const runAround = (folder: string): string | undefined => /^(.+?)\/checkpoints(\/[^/]*)?\/?$/.exec(folder)?.[1];
 
 async function openStages(
   device: ComputeHost,
-  { found, specs }: { found: FoundCheckpoint; specs: readonly StageSpec[] },
+  { source, specs }: { source: ModelSource; specs: readonly StageSpec[] },
 ): Promise<StageCompute[]> {
   const stages: StageCompute[] = [];
   for (const spec of specs) {
     const stage = await device.openStage(spec, { optimizer: null });
-    await stage.loadParameters(
-      await readStage({ folder: found.folder, stage: spec.index, table: parameterTable(spec) }),
-    );
+    await stage.loadParameters(await source.readStage(spec));
     stages.push(stage);
   }
   return stages;
@@ -139,12 +120,8 @@ async function mustFit(specs: readonly StageSpec[], mostBytes: number): Promise<
 
 const contextUnit = 8; // tokens, as in core/config/knobs.ts
 
-function specsFor(config: RunConfig, tokens: number): StageSpec[] {
-  const { contextLength: most } = config.model;
+function specsFor(source: ModelSource, tokens: number): StageSpec[] {
+  const most = source.plan.model.contextLength;
   const contextLength = Math.min(most, contextUnit * Math.ceil(tokens / contextUnit));
-  return stageSpecs(config, splitLayers(config)).map((spec) => ({
-    ...spec,
-    sequences: 1,
-    model: { ...spec.model, contextLength },
-  }));
+  return stagesOf(source, { sequences: 1, contextLength });
 }

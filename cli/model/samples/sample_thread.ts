@@ -19,10 +19,10 @@ export type StartSample = (question: SampleQuestion) => SampleThread;
 
 export const startSample: StartSample = (question) => {
   const { promise: answer, resolve: answered } = Promise.withResolvers<SampleAnswer>();
-  const run = resolve(question.run);
+  const model = resolve(question.model);
   const worker = new Worker(workerUrl(), {
     ...{ type: "module", name: "sample" },
-    deno: { permissions: { read: [run] } },
+    deno: { permissions: { read: [model] } },
   });
   worker.onmessage = ({ data }: MessageEvent<SampleAnswer>) => {
     worker.terminate();
@@ -32,7 +32,7 @@ export const startSample: StartSample = (question) => {
     event.preventDefault(); // otherwise an error in the worker ends this process
     answered({ problem: event.message, isTooLarge: false });
   };
-  worker.postMessage({ ...question, run });
+  worker.postMessage({ ...question, model });
   return { answer, stop: () => worker.terminate() };
 };
 

@@ -1,7 +1,7 @@
 /** The thread that makes one sample of a run's text on the processor: see sample_thread.ts. */
 
 import { cpuAdapter, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
-import { ModelTooLarge, sampleRun } from "../generate/run_generate.ts";
+import { ModelTooLarge, sampleModel } from "../generate/run_generate.ts";
 import type { ComputeHost } from "../../device/compute_host.ts";
 import type { SampleAnswer, SampleQuestion } from "./sample_thread.ts";
 
@@ -15,7 +15,7 @@ const device: ComputeHost = { adapter: cpuAdapter, openStage: createCpuStage, fi
 scope.onmessage = async ({ data: { mostMs, ...request } }) => {
   const endMs = performance.now() + mostMs;
   try {
-    scope.postMessage(await sampleRun(device, { ...request, goesOn: () => performance.now() < endMs }, () => {}));
+    scope.postMessage(await sampleModel(device, { ...request, goesOn: () => performance.now() < endMs }, () => {}));
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     scope.postMessage({ problem, isTooLarge: error instanceof ModelTooLarge });

@@ -85,7 +85,7 @@ export class TextSamples {
     }
     this.#isWanted = false;
     const startedMs = timers.steadyMs();
-    const thread = start({ run: folder, prompt, tokens, ...sampling, mostBytes, mostMs });
+    const thread = start({ model: folder, prompt, tokens, ...sampling, mostBytes, mostMs });
     this.#thread = thread;
     this.#cancel = timers.after(stuckMs, () => this.#giveUp(`none came within ${stuckMs / 1_000} s`));
     thread.answer.then((answer) => {
@@ -107,9 +107,9 @@ export class TextSamples {
       else onProblem(`A sample of the model's text could not be made: ${answer.problem}`);
       return;
     }
-    const { round, step, text, tokens } = answer;
-    if (step === sampledStep()) return; // the same checkpoint, after a restart
-    tell({ type: "textSampled", round, step, prompt, text: harmless(text, charactersOfToken * tokens), tokens });
+    const { trained, text, tokens } = answer;
+    if (trained === null || trained.step === sampledStep()) return; // the same checkpoint, after a restart
+    tell({ type: "textSampled", ...trained, prompt, text: harmless(text, charactersOfToken * tokens), tokens });
   }
 
   #giveUp(why: string): void {

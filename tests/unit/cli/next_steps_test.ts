@@ -5,7 +5,7 @@ import { dispatchRows } from "../../../chain/subtensor/sending/refusal_rows.ts";
 import { refusalError } from "../../../cli/chain/send_call.ts";
 import { dialledUrl } from "../../../cli/chain/run_local_chain.ts";
 import { readCorpus } from "../../../cli/model/data/corpus.ts";
-import { runGenerate, sampleRun } from "../../../cli/model/generate/run_generate.ts";
+import { runGenerate, sampleModel } from "../../../cli/model/generate/run_generate.ts";
 import { UsageError, UserError } from "../../../cli/program/errors.ts";
 import type { CommandContext } from "../../../cli/terminal/command.ts";
 import { referenceHost } from "../../lab/world/devices.ts";
@@ -15,8 +15,8 @@ Deno.test("Generate: a file in place of a run's folder is not proposed as a fold
   await withScratchFolder(async (folder) => {
     const run = `${folder}/small.txt`;
     await Deno.writeTextFile(run, "text");
-    const request = { run } as Parameters<typeof sampleRun>[1];
-    const { next } = await assertRejects(() => sampleRun(referenceHost(), request, () => {}), UserError);
+    const request = { model: run } as Parameters<typeof sampleModel>[1];
+    const { next } = await assertRejects(() => sampleModel(referenceHost(), request, () => {}), UserError);
     assertMatch(next ?? "", /^That is a file: name the folder of a run/);
   });
 });

@@ -1,7 +1,7 @@
 /** The file format: written files read back, byte for byte as specified; every kind of damage is reported. */
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { formatSafetensors, SafetensorsFile } from "../../../cli/model/checkpoint/safetensors.ts";
+import { formatSafetensors, SafetensorsFile } from "../../../cli/model/tensors/safetensors.ts";
 import { realDisk, writeAtomically } from "../../../cli/files/disk.ts";
 import { UserError } from "../../../cli/program/errors.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
@@ -102,13 +102,13 @@ Deno.test("Safetensors: damaged headers are refused with the first thing wrong",
 });
 
 Deno.test("Safetensors: a tensor of another name, shape or dtype is refused", async () => {
-  const half = { dtype: "BF16", shape: [2], data_offsets: [8, 12] };
-  await openBytes(fileOf({ a: f32(0, 8), half }, 12), async (file) => {
+  const whole = { dtype: "I32", shape: [1], data_offsets: [8, 12] };
+  await openBytes(fileOf({ a: f32(0, 8), whole }, 12), async (file) => {
     const out = new Float32Array(2);
     const readRefused = (name: string, shape: number[], includes: string) =>
       assertRejects(() => file.readInto(name, { shape, out }), UserError, includes);
     await readRefused("c", [2], "tensor 'c' must be in it");
     await readRefused("a", [1, 2], "must have shape [1, 2], but has [2]");
-    await readRefused("half", [2], "must be F32, but is BF16");
+    await readRefused("whole", [1], "must be F32, BF16 or F16, but is I32");
   });
 });

@@ -1,7 +1,7 @@
 /** One sample of a run's text, by its thread: the text, its limits, and what cannot be sampled. */
 
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { type Sample, sampleRun } from "../../../cli/model/generate/run_generate.ts";
+import { type Sample, sampleModel } from "../../../cli/model/generate/run_generate.ts";
 import { formatTokenizer } from "../../../cli/model/data/tokenizer_file.ts";
 import { UserError } from "../../../cli/program/errors.ts";
 import type { ComputeHost } from "../../../cli/device/compute_host.ts";
@@ -15,8 +15,8 @@ import { withScratchFolder } from "../../support/scratch_folder.ts";
 
 const sampling = { prompt: "The people", tokens: 12, temperature: 0.7, topK: 40, seed: 1 };
 
-const ask = (run: string, more: Partial<SampleQuestion> = {}): Promise<SampleAnswer> =>
-  startSample({ run, ...sampling, mostBytes: 2 ** 30, mostMs: 60_000, ...more }).answer;
+const ask = (model: string, more: Partial<SampleQuestion> = {}): Promise<SampleAnswer> =>
+  startSample({ model, ...sampling, mostBytes: 2 ** 30, mostMs: 60_000, ...more }).answer;
 
 const asSample = (answer: SampleAnswer): Sample => "problem" in answer ? assertNever(answer.problem) : answer;
 const assertNever = (problem: string): never => {
@@ -28,7 +28,7 @@ Deno.test("Sample thread: the newest checkpoint's text, as iota generate makes i
     await writeSampledRun(run, { round: 1 });
     await writeSampledRun(run, { round: 2 });
     const answer = asSample(await ask(run));
-    assertEquals([answer.round, answer.step, answer.tokens], [2, 4, 12]);
+    assertEquals([answer.trained, answer.tokens], [{ round: 2, step: 4 }, 12]);
     const contexts: number[] = [];
     const wide: ComputeHost = {
       adapter: cpuAdapter,
@@ -39,7 +39,7 @@ Deno.test("Sample thread: the newest checkpoint's text, as iota generate makes i
       finish: () => Promise.resolve(),
     };
     // Stages that have more room than the text needs give the same text: the window starts at the first token.
-    const inWide = await sampleRun(wide, { run, ...sampling }, () => {});
+    const inWide = await sampleModel(wide, { model: run, ...sampling }, () => {});
     assertEquals(contexts, [24, 24, 24]); // 10 tokens of the prompt and 12 new ones
     assertEquals(inWide, answer);
     assert(answer.text.length > 0);
@@ -53,7 +53,7 @@ Deno.test("Sample: the tokenizer of another run is refused by its hash", async (
     const other = formatTokenizer(new Tokenizer({ merges: [[104, 101]] }));
     await Deno.writeTextFile(path, other);
     const { message, next } = await assertRejects(
-      () => sampleRun(referenceHost(), { run, ...sampling }, () => {}),
+      () => sampleModel(referenceHost(), { model: run, ...sampling }, () => {}),
       UserError,
     );
     assertMatch(message, /is not the one that the run was trained with: its hash is [0-9a-f]{64}, the run's is/);
@@ -77,7 +77,7 @@ Deno.test("Sample thread: a model that takes too much, a run without a checkpoin
   await withScratchFolder(async (run) => {
     const empty = await ask(run);
     assert("problem" in empty && !empty.isTooLarge);
-    assertMatch(empty.problem, /holds no complete checkpoint/);
+    assertMatch(empty.problem, /neither a complete checkpoint/);
     await writeSampledRun(run, { round: 1 });
     const large = await ask(run, { mostBytes: 1_000 });
     assert("problem" in large && large.isTooLarge);

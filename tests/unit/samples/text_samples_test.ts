@@ -44,14 +44,18 @@ function sampled({ settings = {} }: { settings?: Readonly<Record<string, unknown
   return { timers, asked, told, problems, samples, written };
 }
 
-const text = (round: number): SampleAnswer => ({ text: ` of ${round}`, round, step: 10 * round, tokens: 2 });
+const text = (round: number): SampleAnswer => ({
+  text: ` of ${round}`,
+  trained: { round, step: 10 * round },
+  tokens: 2,
+});
 
 Deno.test("Samples: each round's checkpoint has one, with the run's prompt and always the same draws", async () => {
   const { asked, told, written, timers } = sampled({ settings: { "sample.prompt": "Once", "sample.tokens": 9 } });
   written(1);
   assertEquals(asked.length, 1);
-  const { prompt, tokens, seed, run } = asked[0]!.question;
-  assertEquals([prompt, tokens, run], ["Once", 9, "runs/demo"]);
+  const { prompt, tokens, seed, model } = asked[0]!.question;
+  assertEquals([prompt, tokens, model], ["Once", 9, "runs/demo"]);
   await asked[0]!.answer(text(1));
   assertEquals(told, [{ type: "textSampled", round: 1, step: 10, prompt: "Once", text: " of 1", tokens: 2 }]);
   timers.advance(60_000);
@@ -80,7 +84,7 @@ Deno.test("Samples: all together take a twentieth of the time, and the newest ch
 Deno.test("Samples: a text harms neither terminal nor page", async () => {
   const { asked, told, written } = sampled();
   written(1);
-  await asked[0]!.answer({ text: "a\u001b[2J\u202eb\ud800\u0000", round: 1, step: 10, tokens: 5 });
+  await asked[0]!.answer({ text: "a\u001b[2J\u202eb\ud800\u0000", trained: { round: 1, step: 10 }, tokens: 5 });
   assertEquals(told[0]!.text, "a\ufffd[2J\ufffdb\ufffd\ufffd");
 });
 

@@ -6,6 +6,7 @@
 
 import * as v from "valibot";
 import { attempting, UserError } from "../../program/errors.ts";
+import { floatBytes, type FloatType, isFloatType, widen } from "./float_types.ts";
 
 const headerLimitBytes = 100_000_000; // as in the reference implementation
 const lengthBytes = 8;
@@ -44,17 +45,26 @@ export function formatSafetensors(
   tensors: readonly TensorData[],
   metadata: Readonly<Record<string, string>> = {},
 ): Uint8Array[] {
+  return [...safetensorsHeader(tensors, { type: "F32", metadata }), ...tensors.map(({ values }) => bytesOf(values))];
+}
+
+/** The beginning of a file whose tensors follow in this order. */
+export function safetensorsHeader(
+  tensors: readonly Pick<TensorData, "name" | "shape">[],
+  { type, metadata = {} }: { type: FloatType; metadata?: Readonly<Record<string, string>> },
+): Uint8Array[] {
   const header: Record<string, unknown> = { __metadata__: { format: "pt", ...metadata } }; // Hugging Face requires `format`
   let offset = 0;
-  for (const { name, shape, values } of tensors) {
-    header[name] = { dtype: "F32", shape, data_offsets: [offset, offset + values.byteLength] };
-    offset += values.byteLength;
+  for (const { name, shape } of tensors) {
+    const end = offset + shape.reduce((product, size) => product * size, floatBytes[type]);
+    header[name] = { dtype: type, shape, data_offsets: [offset, end] };
+    offset = end;
   }
   const json = JSON.stringify(header);
   const text = new TextEncoder().encode(json.padEnd(json.length + padding(new TextEncoder().encode(json).length)));
   const length = new Uint8Array(lengthBytes);
   new DataView(length.buffer).setBigUint64(0, BigInt(text.length), true);
-  return [length, text, ...tensors.map(({ values }) => bytesOf(values))];
+  return [length, text];
 }
 
 export class SafetensorsFile {
@@ -78,11 +88,14 @@ export class SafetensorsFile {
     }
   }
 
+  /** Floats of 16 bits are widened. */
   async readInto(name: string, options: { shape: readonly number[]; out: Float32Array }): Promise<void> {
     const { shape, out } = options;
     const entry = this.header.tensors.get(name);
     if (entry === undefined) throw refusal(this.#path, `tensor '${name}' must be in it`);
-    if (entry.dtype !== "F32") throw refusal(this.#path, `tensor '${name}' must be F32, but is ${entry.dtype}`);
+    if (!isFloatType(entry.dtype)) {
+      throw refusal(this.#path, `tensor '${name}' must be F32, BF16 or F16, but is ${entry.dtype}`);
+    }
     if (entry.shape.join() !== shape.join()) {
       throw refusal(
         this.#path,
@@ -90,7 +103,10 @@ export class SafetensorsFile {
       );
     }
     await this.#file.seek(this.header.dataStart + entry.offset, Deno.SeekMode.Start);
-    await readFully(this.#file, { out: bytesOf(out), path: this.#path });
+    if (entry.dtype === "F32") return await readFully(this.#file, { out: bytesOf(out), path: this.#path });
+    const bytes = new Uint8Array(entry.bytes);
+    await readFully(this.#file, { out: bytes, path: this.#path });
+    out.set(widen(bytes, entry.dtype));
   }
 
   close(): void {

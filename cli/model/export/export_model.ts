@@ -1,0 +1,121 @@
+/**
+ * Writes a model as a folder that Hugging Face transformers loads: a plain Llama without code of ours, any other with
+ * modeling_iota.py. `config.json` comes last, so a folder without it is no model.
+ *
+ * Stages are read one by one, and their tensors go straight into the shards.
+ */
+
+import { beyondLlama } from "../../../core/model/plain.ts";
+import { parameterTable, type ParameterTensor } from "../../../core/model/spec.ts";
+import { type Disk, isFile, realDisk, writeAtomically } from "../../files/disk.ts";
+import { UserError } from "../../program/errors.ts";
+import { formatTokenizer } from "../data/tokenizer_file.ts";
+import { configName, formatLlamaConfig } from "../source/llama_config.ts";
+import { indexName, weightsName } from "../source/llama_folder.ts";
+import { type ModelSource, stagesOf } from "../source/model_source.ts";
+import { floatBytes, narrow } from "../tensors/float_types.ts";
+import { safetensorsHeader } from "../tensors/safetensors.ts";
+import modelingCode from "./modeling_iota.py" with { type: "text" };
+import { tokenizerFiles } from "./tokenizer_files.ts";
+
+export type ExportType = "f32" | "bf16";
+
+export interface ExportRequest {
+  readonly out: string;
+  readonly type: ExportType;
+  readonly shardBytes: number; // a larger tensor has a shard of its own
+  readonly card: string; // README.md
+  readonly disk?: Disk;
+  readonly onTensor?: (done: number, total: number) => void;
+}
+
+export interface ExportedModel {
+  readonly parameters: number;
+  readonly bytes: number; // of tensors
+  readonly shards: number;
+}
+
+const kinds = { f32: { stored: "F32", named: "float32" }, bf16: { stored: "BF16", named: "bfloat16" } } as const;
+
+export async function exportModel(source: ModelSource, request: ExportRequest): Promise<ExportedModel> {
+  const { out, type, shardBytes, card, disk = realDisk, onTensor = () => {} } = request;
+  if (await isFile(`${out}/${configName}`)) {
+    throw new UserError(`'${out}' already holds a model`, {
+      next: "Pass another folder with --out, or remove this one",
+    });
+  }
+  await disk.createFolder(out);
+  const { stored, named } = kinds[type];
+  const specs = stagesOf(source, { sequences: 1, contextLength: source.plan.model.contextLength });
+  const stages = specs.map((spec) => ({ spec, tensors: parameterTable(spec).tensors }));
+  const shards = shardsOf(stages.flatMap(({ tensors }) => tensors), shardBytes / floatBytes[stored]);
+  const total = shards.flat().length;
+  const values = valuesOf(source, stages);
+  const names = shards.length === 1 ? [weightsName] : shards.map((_, i) => shardName(i, shards.length));
+  let done = 0;
+  for (const [i, tensors] of shards.entries()) {
+    async function* chunks(): AsyncGenerator<Uint8Array> {
+      yield* safetensorsHeader(tensors, { type: stored });
+      for (const _ of tensors) {
+        const { value } = await values.next();
+        yield narrow(value!, stored);
+        onTensor(done += 1, total);
+      }
+    }
+    await writeAtomically(`${out}/${names[i]}`, { disk, chunks: chunks() });
+  }
+  const parameters = shards.flat().reduce((sum, { size }) => sum + size, 0);
+  const bytes = parameters * floatBytes[stored];
+  const isPlain = beyondLlama(source.plan) === null;
+  const { endOfText } = source.tokenizer;
+  const config = formatLlamaConfig(source, { isPlain, type: named, endOfText });
+  const files: Record<string, string> = {
+    ...(shards.length === 1 ? {} : { [indexName]: json(indexOf(shards, { names, bytes })) }),
+    ...(isPlain ? {} : { "modeling_iota.py": modelingCode }),
+    ...tokenizerFiles(source.tokenizer, { contextLength: source.plan.model.contextLength }),
+    "tokenizer.json": formatTokenizer(source.tokenizer),
+    "README.md": card,
+    [configName]: json(config),
+  };
+  for (const [name, text] of Object.entries(files)) {
+    await writeAtomically(`${out}/${name}`, { disk, chunks: [new TextEncoder().encode(text)] });
+  }
+  return { parameters, bytes, shards: shards.length };
+}
+
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+const shardName = (index: number, count: number): string => {
+  const digits = (number: number) => String(number).padStart(5, "0");
+  return `model-${digits(index + 1)}-of-${digits(count)}.safetensors`;
+};
+
+function shardsOf(tensors: readonly ParameterTensor[], mostFloats: number): ParameterTensor[][] {
+  const shards: ParameterTensor[][] = [[]];
+  let floats = 0;
+  for (const tensor of tensors) {
+    if (floats > 0 && floats + tensor.size > mostFloats) {
+      shards.push([]);
+      floats = 0;
+    }
+    shards.at(-1)!.push(tensor);
+    floats += tensor.size;
+  }
+  return shards;
+}
+
+const indexOf = (shards: readonly ParameterTensor[][], { names, bytes }: { names: string[]; bytes: number }) => ({
+  metadata: { total_size: bytes },
+  weight_map: Object.fromEntries(shards.flatMap((tensors, i) => tensors.map(({ name }) => [name, names[i]]))),
+});
+
+/** In the order of the tables. */
+async function* valuesOf(
+  source: ModelSource,
+  stages: readonly { spec: Parameters<ModelSource["readStage"]>[0]; tensors: readonly ParameterTensor[] }[],
+): AsyncGenerator<Float32Array> {
+  for (const { spec, tensors } of stages) {
+    const vector = await source.readStage(spec);
+    for (const { offset, size } of tensors) yield vector.subarray(offset, offset + size);
+  }
+}

@@ -1,0 +1,64 @@
+/** `iota export`: a run's model as a folder for other programs. */
+
+import { beyondLlama } from "../../../core/model/plain.ts";
+import { systemTimers } from "../../../net/timers.ts";
+import type { CommandContext } from "../../terminal/command.ts";
+import { openProgress } from "../../terminal/output/progress.ts";
+import { UsageError } from "../../program/errors.ts";
+import { byteSize, plural } from "../../terminal/text/format.ts";
+import { openModel } from "../source/open_model.ts";
+import type { ModelSource, TrainedBy } from "../source/model_source.ts";
+import { exportModel, type ExportType } from "./export_model.ts";
+import { modelCard, type TrainedFacts } from "./model_card.ts";
+
+const bytesOfMb = 1_000_000; // as transformers counts `max_shard_size`
+
+export async function runExport(
+  { options, output }: CommandContext,
+  readFacts: (trained: TrainedBy) => Promise<TrainedFacts>,
+): Promise<number> {
+  const place = options.text("model") ?? options.text("run");
+  const out = options.text("out");
+  if (place === undefined) {
+    throw new UsageError("There is no run on this machine to export; --run must name the folder of one", {
+      next: "Train one: iota swarm; or for example: --run runs/demo",
+    });
+  }
+  if (out === undefined) {
+    throw new UsageError("--out must name the folder to write", { next: "For example: --out out/model" });
+  }
+  const startedMs = systemTimers.nowMs();
+  const source = await openModel(place, (warning) => output.log.warn(warning));
+  const facts = source.trained === null ? null : await readFacts(source.trained);
+  const progress = openProgress(output, "writing", "tensors");
+  const made = await exportModel(source, {
+    out,
+    type: (options.text("type") ?? "f32") as ExportType,
+    shardBytes: (options.number("shard-mb") ?? 5_000) * bytesOfMb,
+    card: modelCard(source, facts),
+    onTensor: (done, total) => progress.at(done, total),
+  });
+  progress.close();
+  const beyond = beyondLlama(source.plan);
+  output.line(`wrote ${byteSize(made.bytes)} in ${plural(made.shards, "file")} to ${out}`);
+  for (const line of kindLines(beyond)) output.line(line);
+  output.summary({
+    ...summaryOf(source, out),
+    ...made,
+    plainLlama: beyond === null,
+    wallMs: systemTimers.nowMs() - startedMs,
+  });
+  return 0;
+}
+
+function kindLines(beyond: string | null): string[] {
+  return beyond === null ? ["a plain Llama: transformers and other programs load it as it is"] : [
+    `not a plain Llama: it has ${beyond}`,
+    "transformers loads it with modeling_iota.py from that folder, which trust_remote_code=True lets it run; Llama classes would compute nonsense",
+  ];
+}
+
+const summaryOf = ({ trained, path }: ModelSource, out: string) => ({
+  ...{ model: path, out },
+  ...(trained === null ? {} : { runId: trained.runId, round: trained.round, step: trained.step }),
+});

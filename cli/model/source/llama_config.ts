@@ -1,0 +1,160 @@
+/**
+ * `config.json` of a Hugging Face Llama, and of this program's exports (model_type `iota`), whose extra fields say how the
+ * model is cut into stages and what crosses between them.
+ *
+ * Read: what this program computes exactly. A model with anything else is refused by name, because it would load and
+ * speak nonsense.
+ */
+
+import * as v from "valibot";
+import { codecNames } from "../../../core/codec/codec_names.ts";
+import { boundariesProblem, boundariesText, wiresOfRun } from "../../../core/model/boundaries.ts";
+import type { ModelPlan, ModelShape, PipelineShape } from "../../../core/model/shape.ts";
+import { plural } from "../../../core/plural.ts";
+import { UserError } from "../../program/errors.ts";
+
+export const configName = "config.json";
+
+export interface SplitModel {
+  readonly plan: ModelPlan;
+  readonly layersOfStages: readonly number[];
+  readonly isTied: boolean; // the head is the embedding
+}
+
+const count = (most: number) => v.pipe(v.number(), v.safeInteger(), v.minValue(1), v.maxValue(most));
+const multiple = (unit: number, most: number) =>
+  v.pipe(count(most), v.multipleOf(unit, `must be a multiple of ${unit}`));
+const optional = v.nullish;
+
+const configShape = v.looseObject({
+  model_type: v.picklist(["llama", "iota"], 'must be "llama", or "iota" for a model that this program exported'),
+  vocab_size: multiple(4, 2 ** 20),
+  hidden_size: multiple(32, 2 ** 16),
+  num_hidden_layers: count(1024),
+  num_attention_heads: count(1024),
+  num_key_value_heads: optional(count(1024)),
+  head_dim: optional(count(4096)),
+  intermediate_size: multiple(4, 2 ** 20),
+  max_position_embeddings: count(2 ** 24),
+  rms_norm_eps: optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
+  rope_theta: optional(v.pipe(v.number(), v.minValue(1))),
+  rope_scaling: optional(v.unknown()),
+  rope_parameters: optional(v.unknown()),
+  hidden_act: optional(v.literal("silu")),
+  attention_bias: optional(v.literal(false)),
+  mlp_bias: optional(v.literal(false)),
+  tie_word_embeddings: optional(v.boolean()),
+  iota: optional(v.object({
+    layersOfStages: v.pipe(v.array(count(1024)), v.minLength(1), v.maxLength(64)),
+    boundaries: v.array(v.object({ codec: v.picklist(codecNames), width: count(2 ** 16) })),
+    sideWidth: v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(4096)),
+  })),
+});
+
+type Config = v.InferOutput<typeof configShape>;
+
+/** Throws a `UserError` that names the first field in the way. */
+export function readLlamaConfig(text: string, path: string): SplitModel {
+  const shaped = v.safeParse(v.pipe(v.string(), v.parseJson(), configShape), text);
+  if (!shaped.success) {
+    const [issue] = shaped.issues;
+    throw refusal(path, `${v.getDotPath(issue) ?? "the file"}: ${issue.message}`);
+  }
+  const config = shaped.output;
+  const model = shapeOf(config, path);
+  const { layersOfStages, boundaries, sideWidth } = config.iota ??
+    { layersOfStages: [model.layers], boundaries: [], sideWidth: 0 };
+  const layers = layersOfStages.reduce((sum, count) => sum + count, 0);
+  if (layers !== model.layers) {
+    throw refusal(path, `iota.layersOfStages has ${layers} layers, and num_hidden_layers is ${model.layers}`);
+  }
+  if (boundaries.length !== layersOfStages.length - 1) {
+    throw refusal(path, `iota.boundaries must have one less than the ${plural(layersOfStages.length, "stage")}`);
+  }
+  const pipeline: PipelineShape = {
+    ...{ stages: layersOfStages.length, codec: "none", bottleneckWidth: 4, sideWidth },
+    boundaries: boundariesText(model, boundaries),
+  };
+  const problem = boundariesProblem({ model, pipeline });
+  if (problem !== null) throw refusal(path, `iota.boundaries: ${problem}`);
+  return {
+    plan: { model, pipeline, train: { sequencesPerMicrobatch: 1 } },
+    layersOfStages,
+    isTied: config.tie_word_embeddings ?? false,
+  };
+}
+
+function shapeOf(config: Config, path: string): ModelShape {
+  const { hidden_size: width, num_attention_heads: heads } = config;
+  const kvHeads = config.num_key_value_heads ?? heads;
+  if (width % heads !== 0 || (config.head_dim ?? width / heads) !== width / heads) {
+    throw refusal(path, `head_dim must be hidden_size / num_attention_heads = ${width / heads}`);
+  }
+  if ((width / heads) % 8 !== 0) throw refusal(path, `a head's width must be a multiple of 8, and is ${width / heads}`);
+  if (heads % kvHeads !== 0) {
+    throw refusal(path, `num_attention_heads (${heads}) must be a multiple of num_key_value_heads (${kvHeads})`);
+  }
+  return {
+    vocabSize: config.vocab_size,
+    width,
+    layers: config.num_hidden_layers,
+    heads,
+    kvHeads,
+    ffnWidth: config.intermediate_size,
+    contextLength: config.max_position_embeddings,
+    ropeBase: ropeBaseOf(config, path),
+    normEpsilon: config.rms_norm_eps ?? 1e-6, // the default of transformers
+  };
+}
+
+const ropeShape = v.looseObject({ rope_type: v.optional(v.string()), rope_theta: v.optional(v.number()) });
+
+/** transformers 5 writes `rope_parameters`, earlier versions `rope_theta` and `rope_scaling`. */
+function ropeBaseOf(config: Config, path: string): number {
+  const found = v.safeParse(v.nullish(ropeShape), config.rope_parameters ?? config.rope_scaling);
+  const type = found.success ? found.output?.rope_type ?? "default" : "unknown";
+  if (type !== "default") throw refusal(path, `rope scaling of type '${type}' is not computed by this program`);
+  const base = found.success ? found.output?.rope_theta : undefined;
+  return base ?? config.rope_theta ?? 10_000; // the default of transformers
+}
+
+function refusal(path: string, reason: string): UserError {
+  return new UserError(`'${path}' does not describe a model that iota computes: ${reason}`, {
+    next: "Use a Llama (model_type llama), or a folder that iota export wrote",
+  });
+}
+
+/** `isPlain`: as core/model/plain.ts finds. */
+export function formatLlamaConfig(
+  { plan, layersOfStages }: Pick<SplitModel, "plan" | "layersOfStages">,
+  options: { readonly isPlain: boolean; readonly type: "float32" | "bfloat16"; readonly endOfText: number },
+): Record<string, unknown> {
+  const { model, pipeline } = plan;
+  const boundaries = wiresOfRun(plan).map(({ codec, width }) => ({ codec, width }));
+  const own = {
+    architectures: ["IotaForCausalLM"],
+    model_type: "iota",
+    auto_map: { AutoConfig: "modeling_iota.IotaConfig", AutoModelForCausalLM: "modeling_iota.IotaForCausalLM" },
+    iota: { layersOfStages, boundaries, sideWidth: pipeline.sideWidth ?? 0 },
+  };
+  return {
+    ...(options.isPlain ? { architectures: ["LlamaForCausalLM"], model_type: "llama" } : own),
+    vocab_size: model.vocabSize,
+    hidden_size: model.width,
+    intermediate_size: model.ffnWidth,
+    num_hidden_layers: model.layers,
+    num_attention_heads: model.heads,
+    num_key_value_heads: model.kvHeads,
+    head_dim: model.width / model.heads,
+    max_position_embeddings: model.contextLength,
+    rope_theta: model.ropeBase,
+    rms_norm_eps: model.normEpsilon,
+    hidden_act: "silu",
+    attention_bias: false,
+    mlp_bias: false,
+    tie_word_embeddings: false,
+    bos_token_id: options.endOfText,
+    eos_token_id: options.endOfText,
+    torch_dtype: options.type,
+  };
+}

@@ -1,0 +1,90 @@
+/** Exports against Hugging Face transformers, both ways: golden logits (tests/vectors/export/make_logits.py). */
+
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { sha256Hex } from "../../../cli/files/file_entry.ts";
+import { openModel } from "../../../cli/model/source/open_model.ts";
+import { type ModelSource, stagesOf } from "../../../cli/model/source/model_source.ts";
+import { UserError } from "../../../cli/program/errors.ts";
+import { createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
+import type { StageInput } from "../../../gpu/compute.ts";
+import { parameterTable } from "../../../core/model/spec.ts";
+import { type ExportedKind, exportedKinds, writeExported } from "../../support/exported_models.ts";
+import { withScratchFolder } from "../../support/scratch_folder.ts";
+import golden from "../../vectors/export/logits.json" with { type: "json" };
+
+const mostError = 1e-4; // of the largest logit
+
+async function lastLogits(source: ModelSource, tokens: readonly number[]): Promise<Float32Array> {
+  const contextLength = 16;
+  const padded = Uint32Array.from({ length: contextLength }, (_, i) => tokens[i] ?? 0);
+  let input: StageInput = { type: "tokens", tokens: padded };
+  let logits = new Float32Array();
+  for (const spec of stagesOf(source, { sequences: 1, contextLength })) {
+    const stage = await createCpuStage(spec, { optimizer: null });
+    await stage.loadParameters(await source.readStage(spec));
+    if (spec.wireOut === null) logits = new Float32Array(await stage.logitsAt(input, tokens.length - 1));
+    else input = { type: "wire", wire: await stage.forward(input) };
+    stage.close();
+  }
+  return logits;
+}
+
+function assertClose(found: Float32Array, expected: readonly number[]): void {
+  assertEquals(found.length, expected.length);
+  const largest = Math.max(...expected.map(Math.abs));
+  const error = Math.max(...expected.map((value, i) => Math.abs(value - found[i]!))) / largest;
+  assert(error <= mostError, `the largest difference is ${error} of the largest logit`);
+}
+
+for (const kind of Object.keys(exportedKinds) as ExportedKind[]) {
+  Deno.test(`Export: transformers and we compute the same logits from it (${kind})`, async () => {
+    await withScratchFolder(async (folder) => {
+      const { model } = await writeExported(folder, kind);
+      const { hashes, logits } = golden.kinds[kind];
+      for (const [name, hash] of Object.entries(hashes)) {
+        assertEquals(sha256Hex(await Deno.readFile(`${model}/${name}`)), hash, `${name}: make the vectors again`);
+      }
+      assertClose(await lastLogits(await openModel(model, () => {}), golden.tokens), logits);
+    });
+  });
+}
+
+Deno.test("Import: a Llama that transformers wrote in shards of bfloat16 gives its logits", async () => {
+  const source = await openModel("tests/vectors/export/llama", () => {});
+  assertEquals(source.plan.model.ropeBase, 50_000);
+  assertClose(await lastLogits(source, golden.tokens), golden.kinds.llama.logits);
+});
+
+Deno.test("Export: shards hold every tensor once, and are read back to the same parameters", async () => {
+  await withScratchFolder(async (folder) => {
+    const { run, model } = await writeExported(folder, "q5block-side", { shardBytes: 60_000 });
+    const names = [...Deno.readDirSync(model)].map(({ name }) => name).filter((name) => name.endsWith(".safetensors"));
+    assert(names.length > 3 && names.every((name) => /^model-\d{5}-of-\d{5}\.safetensors$/.test(name)), names.join());
+    const [ours, theirs] = [await openModel(run, () => {}), await openModel(model, () => {})];
+    assertEquals(theirs.layersOfStages, ours.layersOfStages);
+    for (const spec of stagesOf(ours, { sequences: 1, contextLength: 16 })) {
+      assertEquals(await theirs.readStage(spec), await ours.readStage(spec));
+    }
+  });
+});
+
+Deno.test("Export: bfloat16 rounds each value, and halves the bytes", async () => {
+  await withScratchFolder(async (folder) => {
+    const { run, model } = await writeExported(folder, "plain", { type: "bf16" });
+    const [ours, theirs] = [await openModel(run, () => {}), await openModel(model, () => {})];
+    const [whole] = stagesOf(theirs, { sequences: 1, contextLength: 16 });
+    const [first] = stagesOf(ours, { sequences: 1, contextLength: 16 });
+    const exact = await ours.readStage(first!);
+    const rounded = await theirs.readStage(whole!);
+    const { size } = parameterTable(first!).tensors[0]!; // the embedding is first in both
+    const errors = Array.from(exact.subarray(0, size), (value, i) => Math.abs(value - rounded[i]!) / Math.abs(value));
+    assert(Math.max(...errors) <= 2 ** -8 && Math.max(...errors) > 2 ** -11);
+  });
+});
+
+Deno.test("Export: a folder that holds a model is left alone", async () => {
+  await withScratchFolder(async (folder) => {
+    await writeExported(folder, "plain");
+    await assertRejects(() => writeExported(folder, "plain"), UserError, "already holds a model");
+  });
+});
