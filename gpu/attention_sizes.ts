@@ -20,7 +20,8 @@ export function attentionSizes(spec: StageSpec): AttentionSizes {
   return { sequences: spec.sequences, length: contextLength, heads, kvHeads, headWidth };
 }
 
-export const qkvWidth = (sizes: AttentionSizes): number => (sizes.heads + 2 * sizes.kvHeads) * sizes.headWidth;
+export const qkvWidth = (sizes: Pick<AttentionSizes, "heads" | "kvHeads" | "headWidth">): number =>
+  (sizes.heads + 2 * sizes.kvHeads) * sizes.headWidth;
 
 /** Cosines, then sines, each (T, headWidth / 2), the same on every machine. */
 export function ropeTable({ length, headWidth }: AttentionSizes, base: number): Float32Array {

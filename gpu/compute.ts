@@ -14,9 +14,19 @@ import type { OptimizerState } from "../core/train/optimizer.ts";
 import type { OptimizerName } from "../core/config/optimizer_names.ts";
 
 /** Token ids (B*T) at the head, an encoded wire elsewhere. */
-export type StageInput =
+export type StageInput = InputValues & {
+  /** Of stages with a cache: (B, 2), each row's stream and position; a stream beyond the last: an empty row. */
+  readonly places?: Uint32Array;
+};
+
+type InputValues =
   | { readonly type: "tokens"; readonly tokens: Uint32Array }
   | { readonly type: "wire"; readonly wire: Uint8Array };
+
+export interface CacheOptions {
+  readonly streams: number; // texts at once
+  readonly length: number; // positions of a text
+}
 
 export interface AdapterDescription {
   readonly device: "webgpu" | "cpu";
@@ -40,6 +50,11 @@ export interface Turnaround {
 }
 
 export interface StageOptions {
+  /**
+   * The stage continues texts: T is 1, a row is the next token of a stream, and keys and values of earlier ones are kept.
+   * It has `forward` and `logitsAt` only, and no gradients. @default it trains
+   */
+  readonly cache?: CacheOptions;
   /** Null: the stage takes no steps and keeps no state for them. @default defaultOptimizer */
   readonly optimizer?: OptimizerName | null;
   /** Memory for activations of forwards that wait for their backward. @default 0: each is computed again */

@@ -116,7 +116,7 @@ export function cutRange({ offset, size }: VectorRange, cuts: readonly number[])
 export interface DeviceVectors {
   readonly cuts: readonly number[];
   readonly parameters: DeviceVector;
-  readonly gradients: DeviceVector;
+  readonly gradients: DeviceVector; // empty if the stage does not train
   readonly state: ReadonlyMap<string, DeviceState>;
 }
 
@@ -127,12 +127,12 @@ interface DeviceState {
 
 export function storeVectors(
   buffers: DeviceBuffers,
-  { table, state }: { table: ParameterTable; state: readonly StateVector[] },
+  { table, state, trains = true }: { table: ParameterTable; state: readonly StateVector[]; trains?: boolean },
 ): DeviceVectors {
   const cuts = cutsOf(table, buffers.largestBytes / 4);
   const whole = [{ offset: 0, size: table.length }];
   const store = (label: string, covers: readonly VectorRange[]) => DeviceVector.store(buffers, { label, covers, cuts });
-  const [parameters, gradients] = [store("parameters", whole), store("gradients", whole)];
+  const [parameters, gradients] = [store("parameters", whole), store("gradients", trains ? whole : [])];
   const stored = new Map(state.map(({ name, covers }) => [name, { vector: store(name, covers), covers }] as const));
   return { cuts, parameters, gradients, state: stored };
 }

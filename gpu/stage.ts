@@ -13,7 +13,7 @@ import { stageWires } from "../core/model/stage_wires.ts";
 import type { OptimizerState } from "../core/train/optimizer.ts";
 import type { OptimizerName } from "../core/config/optimizer_names.ts";
 import type { AdapterDescription, PassOptions, StageCompute, StageVector } from "./compute.ts";
-import type { StageInput, StageOptions, StepOptions, Turnaround } from "./compute.ts";
+import type { CacheOptions, StageInput, StageOptions, StepOptions, Turnaround } from "./compute.ts";
 import { type DeviceVector, type DeviceVectors, storeVectors } from "./device_vector.ts";
 import type { GradientNorm, Update } from "./stage_vectors.ts";
 import { KeptPasses } from "./kept_passes.ts";
@@ -24,6 +24,7 @@ import { StageUploads } from "./stage_uploads.ts";
 import { noSteps, VectorTable } from "./vector_table.ts";
 
 const mostPasses = 64; // each has its own programs
+const noGradients = "A stage with a cache has no gradients";
 
 /** All parameters are zero. Closing it destroys the device. */
 export async function createDeviceStage(
@@ -32,9 +33,16 @@ export async function createDeviceStage(
   options: StageOptions = {},
 ): Promise<StageCompute> {
   try {
-    const { activationBytes = 0, openForwards = mostPasses, optimizer, recomputes = false } = options;
+    const { activationBytes = 0, openForwards = mostPasses, optimizer, recomputes = false, cache = null } = options;
     const passes = { bytes: activationBytes, most: Math.min(mostPasses, openForwards) };
-    const stage = new DeviceStage({ device, spec, passes, optimizer, recomputes });
+    const stage = new DeviceStage({
+      device,
+      spec,
+      passes,
+      optimizer: cache === null ? optimizer : null,
+      recomputes,
+      cache,
+    });
     await stage.warmUp();
     return stage;
   } catch (error) {
@@ -49,6 +57,7 @@ interface StageParts {
   readonly passes: { readonly bytes: number; readonly most: number };
   readonly optimizer: OptimizerName | null | undefined;
   readonly recomputes: boolean;
+  readonly cache: CacheOptions | null;
 }
 
 class DeviceStage implements StageCompute {
@@ -60,23 +69,27 @@ class DeviceStage implements StageCompute {
   readonly #program: StageProgram; // the spare one
   readonly #passes: KeptPasses<StageProgram>;
   readonly #update: Update | null; // null: no steps
-  readonly #norm: GradientNorm;
+  readonly #norm: GradientNorm | null; // null: no gradients
   readonly #uploads: StageUploads;
   readonly #output: Wire | null; // null at the tail
   #steps = 0;
   #isClosed = false;
 
-  constructor({ device, spec, passes, optimizer, recomputes }: StageParts) {
+  constructor({ device, spec, passes, optimizer, recomputes, cache }: StageParts) {
+    assert(
+      cache === null || spec.model.contextLength === 1,
+      "A stage with a cache takes one token of a text at a time",
+    );
     this.spec = spec;
     this.adapter = device.adapter;
     this.#device = device;
     const { ops, buffers } = device;
     const table = parameterTable(spec);
     this.#vectors = new VectorTable(table, optimizer);
-    this.#stored = storeVectors(buffers, { table, state: this.#vectors.state });
+    this.#stored = storeVectors(buffers, { table, state: this.#vectors.state, trains: cache === null });
     const vectors = this.#stored;
     const before = buffers.storageBytes;
-    const build = () => buildStageProgram({ ops, buffers, spec, vectors, recomputes });
+    const build = () => buildStageProgram({ ops, buffers, spec, vectors, recomputes, cache });
     this.#program = build();
     const passBytes = buffers.storageBytes - before;
     const count = spec.wireOut === null ? 0 : Math.min(passes.most, Math.floor(passes.bytes / passBytes));
@@ -86,7 +99,7 @@ class DeviceStage implements StageCompute {
     const parts = { table, vectors: this.#stored };
     const own = this.#vectors.optimizer;
     this.#update = own === null ? null : device.buildUpdate(own, parts);
-    this.#norm = device.buildGradientNorm(parts);
+    this.#norm = cache === null ? device.buildGradientNorm(parts) : null;
     device.reserveReads(this.#largestReadBytes());
   }
 
@@ -163,6 +176,7 @@ class DeviceStage implements StageCompute {
 
   async backward(input: StageInput, gradient: Uint8Array, { name }: PassOptions = {}): Promise<Uint8Array | null> {
     this.#checkWireOut();
+    assert(this.#norm !== null, noGradients);
     const kept = this.#passes.take(name);
     const pass = kept ?? this.#passes.spare;
     if (kept === null) this.#uploads.input(input, pass);
@@ -173,6 +187,7 @@ class DeviceStage implements StageCompute {
   }
 
   async turnaround(input: StageInput, targets: Uint32Array): Promise<Turnaround> {
+    assert(this.#norm !== null, noGradients);
     const head = this.#head();
     this.#uploads.input(input, this.#program);
     this.#uploads.ofBackward(input, this.#program);
@@ -203,7 +218,7 @@ class DeviceStage implements StageCompute {
     );
     this.#uploads.input(input, this.#program);
     this.#device.run([...this.#program.trunk, ...sampling.norm]);
-    for (let sequence = 0; sequence < this.spec.sequences; sequence++) {
+    for (let sequence = 0; sampling.picked !== sampling.normed && sequence < this.spec.sequences; sequence++) {
       const row = { offset: (sequence * contextLength + position) * width, size: width };
       this.#device.copy(
         partOf(sampling.normed, row),
@@ -221,7 +236,8 @@ class DeviceStage implements StageCompute {
   }
 
   async gradientSquareSum(): Promise<number> {
-    const [partial] = await this.#runAndRead([this.#norm.dispatches], [this.#norm.partialSums]);
+    const { dispatches, partialSums } = present(this.#norm, noGradients);
+    const [partial] = await this.#runAndRead([dispatches], [partialSums]);
     return new Float32Array(partial!).reduce((sum, value) => sum + value, 0);
   }
 
@@ -321,7 +337,7 @@ class DeviceStage implements StageCompute {
     const { wireIn, wireOut, head } = this.#program;
     const wires = [wireIn?.gradient.staged, wireOut?.value.staged];
     const sizes = [...wires, head?.sampling.logits].map((range) => range?.size ?? 0);
-    return Math.max(...sizes) + (head?.losses.size ?? 0) + this.#norm.partialSums.size;
+    return Math.max(...sizes) + (head?.losses.size ?? 0) + (this.#norm?.partialSums.size ?? 0);
   }
 
   #meanPerSequence(losses: Float32Array): Float32Array {

@@ -78,6 +78,23 @@ export interface AttentionGradientTensors extends AttentionTensors {
   readonly qkvGradient: BufferRange;
 }
 
+/** Rows that each continue a text. */
+export interface CacheSizes {
+  readonly rows: number;
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly headWidth: number;
+  readonly streams: number; // texts at once
+  readonly length: number; // positions of a text
+}
+
+export interface CacheTensors {
+  readonly places: BufferRange; // u32 (rows, 2): stream, position; a row of no stream (one beyond the last) is empty
+  readonly qkv: BufferRange; // (rows, (heads + 2 kvHeads) * headWidth)
+  readonly keys: BufferRange; // (streams, kvHeads, length, headWidth)
+  readonly values: BufferRange; // (streams, kvHeads, length, headWidth)
+}
+
 export interface NormGradientTensors {
   readonly input: BufferRange;
   readonly gain: BufferRange;
@@ -151,6 +168,10 @@ export interface StageOps {
   ): Dispatch;
   attention(sizes: AttentionSizes, tensors: AttentionTensors): Dispatch;
   attentionBackward(sizes: AttentionSizes, tensors: AttentionGradientTensors): Dispatch[];
+  /** Rotates q in place to each row's position, and puts its rotated k and its v into the cache. */
+  cacheTokens(sizes: CacheSizes, tensors: CacheTensors & { readonly table: BufferRange }): Dispatch;
+  /** Each row over its stream's positions up to its own; `output` (rows, heads * headWidth), zero in empty rows. */
+  attendCache(sizes: CacheSizes, tensors: CacheTensors & { readonly output: BufferRange }): Dispatch;
   /** f32 and bfloat16, two values in a word. `count` is a multiple of 4. */
   bfloat16Encode(count: number, tensors: { values: BufferRange; bytes: BufferRange }): Dispatch;
   bfloat16Decode(count: number, tensors: { values: BufferRange; bytes: BufferRange }): Dispatch;

@@ -29,14 +29,17 @@ export interface StageProgram {
   readonly head: Head | null; // tail only
   /** From the uploads to the wire's values or the head's input. */
   readonly trunk: readonly Dispatch[];
-  /** From dL/d(trunk output) to the stage's gradients and the read-back part of `wireIn.gradient`. */
+  readonly places: BufferRange | null; // of stages with a cache
+  /** From dL/d(trunk output) to the stage's gradients and the read-back part of `wireIn.gradient`; empty with a cache. */
   readonly trunkBackward: readonly Dispatch[];
 }
 
 export function buildStageProgram(options: ContextOptions): StageProgram {
   const { spec, buffers } = options;
   const context = layerContext(options);
-  buffers.upload(context.ropeTable, ropeTable(context.attention, spec.model.ropeBase));
+  const { attention, cache } = context;
+  const positions = { ...attention, length: cache?.length ?? attention.length };
+  buffers.upload(context.ropeTable, ropeTable(positions, spec.model.ropeBase));
   const embed = spec.wireIn === null ? buildEmbed(context) : null;
   const side = buildSide(context);
   const blocks = buildBlocks(context, { embed, side, recomputes: options.recomputes });
@@ -56,9 +59,10 @@ export function buildStageProgram(options: ContextOptions): StageProgram {
     wireOut,
     head: spec.wireOut === null ? buildHead(context, { input: blocks.output }) : null,
     trunk: [...wireIn?.value.decode ?? [], ...pieces.flatMap((piece) => piece.forward)],
-    trunkBackward: [
+    places: cache?.places ?? null,
+    trunkBackward: cache !== null ? [] : [
       ...wireOut?.gradient.decode ?? [],
-      ...pieces.toReversed().flatMap((piece) => piece.backward),
+      ...pieces.toReversed().flatMap((piece) => piece.backward()),
       ...wireIn?.gradient.encode ?? [],
     ],
   };
@@ -127,7 +131,7 @@ function computedAgain(pieces: readonly Piece[]): Piece {
   const again = pieces.flatMap((piece) => piece.again ?? piece.forward);
   return {
     forward: pieces.flatMap((piece) => piece.forward),
-    backward: [...again, ...pieces.toReversed().flatMap((piece) => piece.backward)],
+    backward: () => [...again, ...pieces.toReversed().flatMap((piece) => piece.backward())],
   };
 }
 

@@ -22,7 +22,7 @@ export class StageUploads {
     this.#wires = stageWires(options.spec);
   }
 
-  input(input: StageInput, { tokens, wireIn }: StageProgram): void {
+  input(input: StageInput, { tokens, wireIn, places }: StageProgram): void {
     const { input: wire } = this.#wires;
     assert(input.type !== "tokens" || wire === null, `Stage ${this.#spec.index} reads a wire, not tokens`);
     if (input.type === "wire") {
@@ -31,6 +31,11 @@ export class StageUploads {
       this.#wire("the wire", wireIn.value, valuesOfWire(wire, input.wire));
     }
     if (tokens !== null) this.#ids("tokens", tokens.tokens, this.#given(input));
+    assert((input.places === undefined) === (places === null), "Rows have places exactly in a stage with a cache");
+    if (places === null || input.places === undefined) return;
+    const count = 2 * this.#spec.sequences;
+    assert(input.places.length === count, `There must be ${count} numbers of places, and are ${input.places.length}`);
+    this.#buffers.upload(places, input.places);
   }
 
   ofBackward(input: StageInput, { tokens, wireIn }: StageProgram): void {

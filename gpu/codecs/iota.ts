@@ -48,9 +48,9 @@ function buildReceiver(context: LayerContext, { wireWidth, hold, attended }: Rec
     accumulate: false,
     before: {
       forward: [...decoder.forward, ops.boundaryActivation(activation, { input: lifted, output: expanded })],
-      backward: [
+      backward: () => [
         ops.boundaryActivationBackward(activation, { input: lifted, gradient: expandedGradient }),
-        ...decoder.backward,
+        ...decoder.backward(),
         // Last, because the product above overwrites the wire's gradient.
         leading.addFrom({ wide: residualGradient, narrow: wireGradient }),
       ],
@@ -83,8 +83,8 @@ function buildSender(context: LayerContext, { wireWidth, hold, attended, output 
       ...encoder.forward,
       leading.addFrom({ wide: attended, narrow: wire }),
     ],
-    backward: [
-      ...encoder.backward,
+    backward: () => [
+      ...encoder.backward(),
       ops.boundaryActivationBackward(activation, { input: output, gradient: outputGradient }),
       leading.pad({ wide: residualGradient, narrow: wireGradient }),
     ],

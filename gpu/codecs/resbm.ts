@@ -36,7 +36,7 @@ function buildReceiver(context: LayerContext, { wireWidth, hold }: ReceiverOptio
     before: {
       forward: [...decoder.forward, leading.addTo({ wide: stream, narrow: value })],
       // The identity last, because the decoder overwrites the wire's gradient.
-      backward: [...decoder.backward, leading.addFrom({ wide: residualGradient, narrow: gradient })],
+      backward: () => [...decoder.backward(), leading.addFrom({ wide: residualGradient, narrow: gradient })],
     },
     after: noPiece,
   };
@@ -57,7 +57,7 @@ function buildSender(context: LayerContext, { wireWidth, hold, attended, output 
     wire: { value, gradient },
     after: {
       forward: [...encoder.forward, leading.addFrom({ wide: output, narrow: value })],
-      backward: [...encoder.backward, leading.addTo({ wide: residualGradient, narrow: gradient })],
+      backward: () => [...encoder.backward(), leading.addTo({ wide: residualGradient, narrow: gradient })],
     },
   };
 }
@@ -96,10 +96,10 @@ function buildResidualMlp(context: LayerContext, mlp: ResidualMlp): Piece {
       ops.boundaryActivation(activation, { input: lifted, output: activated }),
       ...second.forward,
     ],
-    backward: [
-      ...second.backward,
+    backward: () => [
+      ...second.backward(),
       ops.boundaryActivationBackward(activation, { input: lifted, gradient: hiddenGradient }),
-      ...first.backward,
+      ...first.backward(),
     ],
   };
 }

@@ -45,9 +45,10 @@ export function withSide(
   const isApart = receiver.residual === undefined;
   const alone = isApart ? hold("side", rows * width) : joined;
   const gradients = isApart ? [receiver.inputGradient, residualGradient] : [residualGradient];
-  const backward = gradients.flatMap((outputGradient, i) =>
-    buildLinear(context, { ...linear, output: alone, outputGradient, accumulate: i > 0 }).backward
-  );
+  const backward = () =>
+    gradients.flatMap((outputGradient, i) =>
+      buildLinear(context, { ...linear, output: alone, outputGradient, accumulate: i > 0 }).backward()
+    );
   return {
     ...receiver,
     input: joined,
@@ -58,7 +59,7 @@ export function withSide(
         ...buildProduct(context, { ...linear, output: joined, residual: receiver.input }),
         ...(isApart ? buildProduct(context, { ...linear, output: alone }) : []),
       ],
-      backward: [...backward, ...receiver.before.backward],
+      backward: () => [...backward(), ...receiver.before.backward()],
     },
   };
 }

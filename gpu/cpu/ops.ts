@@ -7,6 +7,8 @@ import type {
   AttentionGradientTensors,
   AttentionTensors,
   BufferRange,
+  CacheSizes,
+  CacheTensors,
   CodesEncodeOperands,
   CodesOperands,
   EmbedSizes,
@@ -19,6 +21,7 @@ import { attentionFloats } from "./jobs/attention.ts";
 import { type CpuDispatch, jobDispatch } from "./cpu_dispatch.ts";
 import type { Operand, Product } from "./layout/gemm.ts";
 import { type AttentionCall, attentionJob } from "./jobs/attention_jobs.ts";
+import { attendCacheJob, attendFloats, cacheTokensJob } from "./jobs/cache_jobs.ts";
 import { bfloat16Job, codesJob } from "./jobs/codes_jobs.ts";
 import { type KernelCall, kernelJob } from "./jobs/kernel_job.ts";
 import { productJob } from "./jobs/product_jobs.ts";
@@ -232,6 +235,25 @@ export class CpuOps implements StageOps {
     const floats = this.#team.threads * attentionFloats(call.sizes); // a stage has one shape of attention
     const scratch = this.#memory.scratch("attention", floats).offset;
     return jobDispatch(this.#team, label, attentionJob({ ...call, scratch }));
+  }
+
+  cacheTokens(sizes: CacheSizes, tensors: CacheTensors & { readonly table: BufferRange }): CpuDispatch {
+    const { table, places, qkv, keys, values } = tensors;
+    const addresses = {
+      ...{ table: table.offset, places: places.offset, qkv: qkv.offset },
+      ...{ keys: keys.offset, values: values.offset },
+    };
+    return jobDispatch(this.#team, "cache tokens", cacheTokensJob({ sizes, addresses }));
+  }
+
+  attendCache(sizes: CacheSizes, tensors: CacheTensors & { readonly output: BufferRange }): CpuDispatch {
+    const { places, qkv, keys, values, output } = tensors;
+    const addresses = {
+      ...{ places: places.offset, qkv: qkv.offset, output: output.offset },
+      ...{ keys: keys.offset, values: values.offset },
+    };
+    const scratch = this.#memory.scratch("attention", this.#team.threads * attendFloats(sizes)).offset;
+    return jobDispatch(this.#team, "attend cache", attendCacheJob({ sizes, addresses, scratch }));
   }
 
   bfloat16Encode(count: number, { values, bytes }: { values: BufferRange; bytes: BufferRange }): CpuDispatch {

@@ -4,8 +4,16 @@
  */
 
 import { qkvWidth } from "../attention_sizes.ts";
-import { type BufferRange, partOf } from "../stage_ops.ts";
-import { buildLinear, buildNorm, type Hold, type LayerContext, type Norm, type Piece } from "./context.ts";
+import { type BufferRange, type Dispatch, partOf } from "../stage_ops.ts";
+import {
+  buildLinear,
+  buildNorm,
+  type Hold,
+  type LayerContext,
+  type Norm,
+  type Piece,
+  type TokenCache,
+} from "./context.ts";
 
 interface HalfOptions {
   readonly layer: number;
@@ -56,22 +64,33 @@ export function buildAttentionHalf(context: LayerContext, options: HalfOptions):
   });
   const table = context.ropeTable;
   const tensors = { qkv, output: mixed, logSumExp };
+  const cached = context.cache && attendEarlier(context, { cache: context.cache, layer, qkv, output: mixed });
   return {
     forward: [
       norm.forward,
       ...project.forward,
-      ops.rotate({ ...sizes, direction: 1 }, { table, qkv }),
-      ops.attention(sizes, tensors),
+      ...(cached === null
+        ? [ops.rotate({ ...sizes, direction: 1 }, { table, qkv }), ops.attention(sizes, tensors)]
+        : cached),
       ...merge.forward,
     ],
-    backward: [
-      ...merge.backward,
+    backward: () => [
+      ...merge.backward(),
       ...ops.attentionBackward(sizes, { ...tensors, outputGradient: mixedGradient, delta, qkvGradient }),
       ops.rotate({ ...sizes, direction: -1 }, { table, qkv: qkvGradient }),
-      ...project.backward,
+      ...project.backward(),
       ...norm.backward({ outputGradient: normGradient, inputGradient, accumulate }),
     ],
   };
+}
+
+/** The rows' own tokens join the cache first, so that rows of one stream see each other. */
+function attendEarlier(
+  { ops, ropeTable: table }: LayerContext,
+  { cache, layer, qkv, output }: { cache: TokenCache; layer: number; qkv: BufferRange; output: BufferRange },
+): Dispatch[] {
+  const tensors = { places: cache.places, qkv, ...cache.ofLayer(layer) };
+  return [ops.cacheTokens(cache, { ...tensors, table }), ops.attendCache(cache, { ...tensors, output })];
 }
 
 const ffnRows = 2048; // a multiple of 64: any adapter can bind it
@@ -104,8 +123,8 @@ export function buildFfnHalf(context: LayerContext, options: HalfOptions): Piece
   return {
     forward: [norm.forward, ...parts.flatMap(({ expand, contract }) => [...expand, ...contract])],
     again: [norm.forward],
-    backward: [
-      ...parts.flatMap(({ expand, backward }) => recomputes ? [...expand, ...backward] : backward),
+    backward: () => [
+      ...parts.flatMap(({ expand, backward }) => recomputes ? [...expand, ...backward()] : backward()),
       ...norm.backward({ outputGradient: normGradient, inputGradient, accumulate }),
     ],
   };
@@ -149,10 +168,10 @@ function buildFfnPart(context: LayerContext, part: FfnPart) {
   return {
     expand: [...expand.forward, ops.swiglu(sizes, { gateUp, activated })],
     contract: contract.forward,
-    backward: [
-      ...contract.backward,
+    backward: () => [
+      ...contract.backward(),
       ops.swigluBackward(sizes, { gateUp, activatedGradient, gateUpGradient }),
-      ...expand.backward,
+      ...expand.backward(),
     ],
   };
 }

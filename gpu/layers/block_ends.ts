@@ -22,7 +22,7 @@ export interface BlockEnd {
   readonly after: Piece; // behind the FFN half
 }
 
-export const noPiece: Piece = { forward: [], backward: [] };
+export const noPiece: Piece = { forward: [], backward: () => [] };
 
 export function plainStart({ residualGradient }: LayerContext, input: BufferRange): BlockStart {
   return { input, residual: input, inputGradient: residualGradient, accumulate: true, before: noPiece, after: noPiece };

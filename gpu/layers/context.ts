@@ -7,12 +7,20 @@ import { assert, present } from "../../core/assert.ts";
 import { type ParameterTable, parameterTable, type ParameterTensor, type StageSpec } from "../../core/model/spec.ts";
 import type { DeviceVectors } from "../device_vector.ts";
 import { type AttentionSizes, attentionSizes } from "../attention_sizes.ts";
-import { type BufferRange, type DeviceBuffers, type Dispatch, gainChunkRows, type StageOps } from "../stage_ops.ts";
+import {
+  type BufferRange,
+  type CacheSizes,
+  type DeviceBuffers,
+  type Dispatch,
+  gainChunkRows,
+  type StageOps,
+} from "../stage_ops.ts";
+import type { CacheOptions } from "../compute.ts";
 
-/** `backward` is in backward order. */
+/** Only a stage that trains builds the backward, in its order. */
 export interface Piece {
   readonly forward: readonly Dispatch[];
-  readonly backward: readonly Dispatch[];
+  readonly backward: () => readonly Dispatch[];
   /** Runs before the backward if shared memory has been used since. @default forward */
   readonly again?: readonly Dispatch[];
 }
@@ -24,7 +32,9 @@ export interface LayerContext {
   readonly rows: number; // B * T
   readonly width: number; // d
   readonly attention: AttentionSizes;
-  readonly ropeTable: BufferRange;
+  readonly ropeTable: BufferRange; // (2, T or the cache's length, headWidth / 2)
+  /** Null: rows are whole sequences. */
+  readonly cache: TokenCache | null;
   /** dL/d(residual stream), (rows, d), changed in place by each layer. */
   readonly residualGradient: BufferRange;
   readonly recomputes: boolean;
@@ -36,11 +46,18 @@ export interface LayerContext {
   readonly holdOf: (layer: number) => Hold;
 }
 
+/** Keys and values of earlier tokens, of stages that continue texts. */
+export interface TokenCache extends CacheSizes {
+  readonly places: BufferRange; // u32 (rows, 2): stream, position
+  /** Each (streams, kvHeads, length, headWidth). */
+  readonly ofLayer: (layer: number) => { readonly keys: BufferRange; readonly values: BufferRange };
+}
+
 interface MatrixPart {
   readonly firstRow: number;
   readonly rows: number;
   readonly weight: BufferRange;
-  readonly gradient: BufferRange;
+  readonly gradient: () => BufferRange;
 }
 
 /** The block's own, or shared if blocks are computed again. */
@@ -52,11 +69,13 @@ export interface ContextOptions {
   readonly spec: StageSpec;
   readonly vectors: Pick<DeviceVectors, "parameters" | "gradients">;
   readonly recomputes: boolean;
+  readonly cache: CacheOptions | null;
 }
 
-export function layerContext({ ops, buffers, spec, vectors, recomputes }: ContextOptions): LayerContext {
+export function layerContext({ ops, buffers, spec, vectors, recomputes, cache }: ContextOptions): LayerContext {
   const table = parameterTable(spec);
   const attention = attentionSizes(spec);
+  const positions = cache?.length ?? attention.length;
   const rows = spec.sequences * spec.model.contextLength;
   const { width } = spec.model;
   return {
@@ -66,7 +85,8 @@ export function layerContext({ ops, buffers, spec, vectors, recomputes }: Contex
     rows,
     width,
     attention,
-    ropeTable: buffers.scratch("rope table", attention.length * attention.headWidth),
+    ropeTable: buffers.scratch("rope table", positions * attention.headWidth),
+    cache: cache === null ? null : tokenCache(buffers, { ...attention, ...cache, rows }),
     residualGradient: buffers.scratch("residual gradient", rows * width),
     recomputes,
     parameter: (name) => vectors.parameters.part(tensorOf(table, name)),
@@ -74,6 +94,19 @@ export function layerContext({ ops, buffers, spec, vectors, recomputes }: Contex
     matrixParts: (first, last) => partsOf(table, vectors, { first, last: last ?? first }),
     holdOf: (layer) => (part, count) =>
       recomputes ? buffers.scratch(`a block's ${part}`, count) : buffers.storage(`layer ${layer} ${part}`, count),
+  };
+}
+
+function tokenCache(buffers: DeviceBuffers, sizes: CacheSizes): TokenCache {
+  const { rows, streams, length, kvHeads, headWidth } = sizes;
+  const floats = streams * kvHeads * length * headWidth;
+  return {
+    ...sizes,
+    places: buffers.storage("places", 2 * rows),
+    ofLayer: (layer) => ({
+      keys: buffers.storage(`layer ${layer} keys`, floats),
+      values: buffers.storage(`layer ${layer} values`, floats),
+    }),
   };
 }
 
@@ -95,7 +128,7 @@ function partsOf(
     firstRow: (piece.offset - first.offset) / columns,
     rows: piece.size / columns,
     weight: piece.range,
-    gradient: gradients.part(piece),
+    gradient: () => gradients.part(piece),
   }));
 }
 
@@ -165,9 +198,13 @@ export function buildLinear(context: LayerContext, options: LinearOptions): Piec
   const parts = linearParts(context, options);
   return {
     forward: buildProduct(context, options),
-    backward: [
-      ...parts.map(({ sizes, gradient: weightGradient, columnsOf }) =>
-        ops.linearWeightGradient(sizes, { outputGradient: columnsOf(outputGradient), input, weightGradient })
+    backward: () => [
+      ...parts.map(({ sizes, gradient, columnsOf }) =>
+        ops.linearWeightGradient(sizes, {
+          outputGradient: columnsOf(outputGradient),
+          input,
+          weightGradient: gradient(),
+        })
       ),
       ...parts.map(({ sizes, weight, columnsOf }, i) =>
         ops.linearInputGradient({ ...sizes, accumulate: accumulate || i > 0 }, {

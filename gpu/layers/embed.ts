@@ -31,9 +31,10 @@ export function buildLookup(context: LayerContext, { table, width, label, output
     index,
     output,
     forward: parts.map(({ sizes, weight: embedding }) => ops.embed(sizes, { tokens, embedding, output })),
-    backward: parts.map(({ sizes, gradient: embeddingGradient }) =>
-      ops.embedBackward(sizes, { index, outputGradient, embeddingGradient })
-    ),
+    backward: () =>
+      parts.map(({ sizes, gradient }) =>
+        ops.embedBackward(sizes, { index, outputGradient, embeddingGradient: gradient() })
+      ),
   };
 }
 

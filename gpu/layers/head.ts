@@ -21,7 +21,7 @@ export interface Head {
   readonly sampling: Sampling;
 }
 
-/** Logits of one row per sequence: copy rows of `normed` into `picked` between the two lists. */
+/** Logits of one row per sequence: copy rows of `normed` into `picked` between the two lists, unless they are the same. */
 interface Sampling {
   readonly norm: readonly Dispatch[];
   readonly normed: BufferRange; // (rows, d)
@@ -60,9 +60,9 @@ export function buildHead(context: LayerContext, options: { input: BufferRange }
     targets,
     losses,
     evaluate: [norm.forward, ...parts.flatMap(({ evaluate }) => evaluate)],
-    turnaround: [
+    turnaround: context.cache !== null ? [] : [
       norm.forward,
-      ...parts.flatMap(({ turnaround }) => turnaround),
+      ...parts.flatMap(({ turnaround }) => turnaround()),
       ...norm.backward({ outputGradient: normGradient, inputGradient: residualGradient, accumulate: false }),
     ],
     sampling: buildSampling(context, { norm: norm.forward, normed: norm.output }),
@@ -89,14 +89,15 @@ function partOfHead(context: LayerContext, { rows, input, inputGradient, logits,
     ops.crossEntropy({ rows, vocabulary, meanOver, writeGradient }, { targets, logits, losses });
   return {
     evaluate: [...project.forward, lossOf(false)],
-    turnaround: [...project.forward, lossOf(true), ...project.backward],
+    turnaround: () => [...project.forward, lossOf(true), ...project.backward()],
   };
 }
 
 function buildSampling(context: LayerContext, options: { norm: Dispatch; normed: BufferRange }): Sampling {
   const { buffers, width, spec } = context;
   const vocabulary = spec.model.vocabSize;
-  const picked = buffers.storage("picked rows", spec.sequences * width);
+  const isAll = spec.model.contextLength === 1;
+  const picked = isAll ? options.normed : buffers.storage("picked rows", spec.sequences * width);
   const logits = buffers.storage("picked logits", spec.sequences * vocabulary);
   const sizes = { rows: spec.sequences, inWidth: width, outWidth: vocabulary };
   const project = buildProduct(context, { names: [matrixName], ...sizes, input: picked, output: logits });

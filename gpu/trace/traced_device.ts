@@ -226,6 +226,11 @@ export const outputs: Outputs = {
   attentionBackward: (sizes, { qkvGradient }) => [
     matrix(qkvGradient, sizes.sequences * sizes.length, qkvWidth(sizes)),
   ],
+  cacheTokens: ({ rows, ...sizes }, { qkv, keys, values }) => [
+    matrix(qkv, rows, qkvWidth(sizes)),
+    ...[keys, values].map((cached) => matrix(cached, sizes.streams * sizes.kvHeads * sizes.length, sizes.headWidth)),
+  ],
+  attendCache: ({ rows, heads, headWidth }, { output }) => [matrix(output, rows, heads * headWidth)],
   bfloat16Encode: (_, { bytes }) => [wholeBytes(bytes)],
   bfloat16Decode: (count, { values }) => [matrix(values, 1, count)],
   codesEncode: ({ bytes }) => [wholeBytes(bytes)],

@@ -2,6 +2,7 @@
 
 import { attention, attentionBackward, type AttentionSettings, rotate } from "./attention_ops.ts";
 import type { AttentionSizes } from "../attention_sizes.ts";
+import { attendCache, cacheTokens } from "./cache_ops.ts";
 import { gemm, type GemmOptions } from "./gemm_ops.ts";
 import { choiceWithin, type GemmChoice, type GemmKind, hardwareGemm, softwareGemm } from "./generate/gemm_settings.ts";
 import { bfloat16Decode, bfloat16Encode } from "./bfloat16_ops.ts";
@@ -12,6 +13,8 @@ import {
   type AttentionGradientTensors,
   type AttentionTensors,
   type BufferRange,
+  type CacheSizes,
+  type CacheTensors,
   type CodesEncodeOperands,
   type CodesOperands,
   type Dispatch,
@@ -255,6 +258,14 @@ export class Ops implements StageOps {
 
   attentionBackward(sizes: AttentionSizes, tensors: AttentionGradientTensors): Dispatch[] {
     return attentionBackward({ kernels: this.kernels, settings: this.settings.attention }, sizes, tensors);
+  }
+
+  cacheTokens(sizes: CacheSizes, tensors: CacheTensors & { readonly table: BufferRange }): Dispatch {
+    return cacheTokens(this.kernels, sizes, tensors);
+  }
+
+  attendCache(sizes: CacheSizes, tensors: CacheTensors & { readonly output: BufferRange }): Dispatch {
+    return attendCache(this.kernels, sizes, tensors);
   }
 
   bfloat16Encode(count: number, tensors: { values: BufferRange; bytes: BufferRange }): Dispatch {

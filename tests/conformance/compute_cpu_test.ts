@@ -4,6 +4,7 @@ import { defaultOptimizer } from "../../core/config/optimizer_names.ts";
 import { createCpuStage } from "../../gpu/cpu/cpu_stage.ts";
 import { pairedStage } from "../support/paired_stage.ts";
 import { isWhole } from "../support/whole.ts";
+import { cacheSuite } from "./cache_suite.ts";
 import { aFew, computeSuite, onePerCodec, type OpenStage } from "./compute_suite.ts";
 import { type TraceTolerances, trainingSuite } from "./training_suite.ts";
 
@@ -39,3 +40,8 @@ for (const threads of isWhole ? [2, 3] : [3]) {
     ...(isWhole ? {} : { only: ["receives and sends", "head, codec q4block"], optimizers: [defaultOptimizer] }),
   });
 }
+
+cacheSuite("cpu", createCpuStage);
+cacheSuite("cpu, 2 threads", (spec, options) => createCpuStage(spec, { ...options, threads: 2 }, { sharing }), {
+  only: ["q5block, side"],
+});

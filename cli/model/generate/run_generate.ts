@@ -1,23 +1,16 @@
-/**
- * `iota generate`: newest whole checkpoint, all stages on one device, one sequence.
- *
- * Stages are opened for as many tokens as prompt and text have, if less than the model's context: attention is causal
- * and positions count from the first token, so the text is the same and each token costs less.
- */
+/** `iota generate`: one text by a model whose stages are all on one device. */
 
 import { openProgress } from "../../terminal/output/progress.ts";
-import type { StageSpec } from "../../../core/model/spec.ts";
 import { systemTimers } from "../../../net/timers.ts";
-import type { StageCompute } from "../../../gpu/compute.ts";
-import { planStage } from "../../../gpu/stage_plan.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import { openModel } from "../source/open_model.ts";
-import { type ModelSource, stagesOf } from "../source/model_source.ts";
 import { UsageError } from "../../program/errors.ts";
-import { byteSize } from "../../terminal/text/format.ts";
 import { generateText, promptTokens } from "./generate_text.ts";
+import { TextModel } from "./text_model.ts";
 import type { ComputeHost } from "../../device/compute_host.ts";
 import { openDevice } from "../../device/open_device.ts";
+
+const rowsOfCall = 8; // tokens of a prompt that are read at once
 
 export interface SampleRequest {
   readonly model: string; // folder of a run, a checkpoint, an export or a Hugging Face Llama
@@ -66,10 +59,6 @@ export async function runGenerate(context: CommandContext): Promise<number> {
   }
 }
 
-export class ModelTooLarge extends Error {
-  override name = "ModelTooLarge";
-}
-
 export interface Sample {
   readonly text: string;
   readonly trained: { readonly round: number; readonly step: number } | null; // null: not by a run of this machine
@@ -83,45 +72,16 @@ export async function sampleModel(
 ): Promise<Sample> {
   const source = await openModel(request.model, warn);
   const { tokenizer, trained } = source;
-  const specs = specsFor(source, promptTokens(tokenizer, request.prompt).length + request.tokens);
-  if (request.mostBytes !== undefined) await mustFit(specs, request.mostBytes);
-  const stages = await openStages(device, { source, specs });
+  const wanted = promptTokens(tokenizer, request.prompt).length + request.tokens;
+  const room = { streams: 1, rows: rowsOfCall, length: Math.min(wanted, source.plan.model.contextLength) };
+  const model = await TextModel.open(device, source, { room, mostBytes: request.mostBytes });
   let tokens = 0;
   request.onToken?.(0);
   const onToken = () => {
     tokens += 1;
     request.onToken?.(tokens);
   };
-  const text = await generateText({ ...request, stages, tokenizer, onToken });
-  for (const stage of stages) stage.close();
+  const text = await generateText({ ...request, model, onToken });
+  model.close();
   return { text, tokens, trained: trained === null ? null : { round: trained.round, step: trained.step } };
-}
-
-async function openStages(
-  device: ComputeHost,
-  { source, specs }: { source: ModelSource; specs: readonly StageSpec[] },
-): Promise<StageCompute[]> {
-  const stages: StageCompute[] = [];
-  for (const spec of specs) {
-    const stage = await device.openStage(spec, { optimizer: null });
-    await stage.loadParameters(await source.readStage(spec));
-    stages.push(stage);
-  }
-  return stages;
-}
-
-async function mustFit(specs: readonly StageSpec[], mostBytes: number): Promise<void> {
-  let bytes = 0;
-  for (const spec of specs) bytes += (await planStage(spec, "cpu", { optimizer: null })).bytes;
-  if (bytes > mostBytes) {
-    throw new ModelTooLarge(`the model takes ${byteSize(bytes)} to compute, of at most ${byteSize(mostBytes)}`);
-  }
-}
-
-const contextUnit = 8; // tokens, as in core/config/knobs.ts
-
-function specsFor(source: ModelSource, tokens: number): StageSpec[] {
-  const most = source.plan.model.contextLength;
-  const contextLength = Math.min(most, contextUnit * Math.ceil(tokens / contextUnit));
-  return stagesOf(source, { sequences: 1, contextLength });
 }

@@ -1,7 +1,8 @@
 /** The thread that makes one sample of a run's text on the processor: see sample_thread.ts. */
 
 import { cpuAdapter, createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
-import { ModelTooLarge, sampleModel } from "../generate/run_generate.ts";
+import { sampleModel } from "../generate/run_generate.ts";
+import { ModelTooLarge } from "../generate/text_model.ts";
 import type { ComputeHost } from "../../device/compute_host.ts";
 import type { SampleAnswer, SampleQuestion } from "./sample_thread.ts";
 

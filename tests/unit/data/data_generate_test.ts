@@ -1,32 +1,34 @@
-/** Sampling and text generation: the distribution, the seed, the window that slides, padding that changes nothing. */
+/** Sampling and text generation: the distribution, the seed, several texts at once, texts longer than the context. */
 
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { generateText, sampleToken } from "../../../cli/model/generate/generate_text.ts";
+import { generateText, promptTokens } from "../../../cli/model/generate/generate_text.ts";
+import { sampleToken } from "../../../cli/model/generate/sampling.ts";
+import { TextEngine } from "../../../cli/model/generate/text_engine.ts";
+import { TextModel, type TextRoom } from "../../../cli/model/generate/text_model.ts";
+import { type ModelSource, stagesOf } from "../../../cli/model/source/model_source.ts";
 import { Tokenizer } from "../../../core/tokenizer/bpe.ts";
-import type { StageCompute } from "../../../gpu/compute.ts";
-import { createReferenceStage } from "../../lab/reference/stage.ts";
-import { parametersOf, specsOf, tinyConfig } from "../../support/tiny_model.ts";
+import { splitLayers } from "../../../core/model/stages.ts";
+import { createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
+import { processor } from "../../lab/world/devices.ts";
+import { parametersOf, tinyConfig } from "../../support/tiny_model.ts";
 
 const tokenizer = new Tokenizer({ merges: [] }); // 256 bytes and <|endoftext|>
 const vocabSize = 320; // rows beyond the tokenizer's are never sampled
 
-/** The toy model as text sees it, every stage with one sequence. */
-async function openStages(stages: number): Promise<StageCompute[]> {
-  const config = tinyConfig({
-    model: { vocabSize, contextLength: 8, layers: 3 },
-    pipeline: { stages },
-    train: { sequencesPerMicrobatch: 1 },
-  });
-  return await Promise.all(
-    specsOf(config).map(async (spec) => {
-      const stage = createReferenceStage(spec);
-      await stage.loadParameters(parametersOf(spec).map((value) => value * 4)); // sharper than at the start of a run
-      return stage;
-    }),
-  );
+const contextLength = 8;
+
+function sourceOf(stages: number): ModelSource {
+  const plan = tinyConfig({ model: { vocabSize, contextLength, layers: 3 }, pipeline: { stages } });
+  return {
+    ...{ path: "toy", trained: null, plan, layersOfStages: splitLayers(plan), tokenizer },
+    readStage: (spec) => Promise.resolve(parametersOf(spec).map((value) => value * 4)), // sharper than at the start of a run
+  };
 }
 
-const settings = { tokenizer, prompt: "The people", tokens: 12, temperature: 1, topK: 40, seed: 5 };
+const openModel = (stages: number, room: Partial<TextRoom> = {}): Promise<TextModel> =>
+  TextModel.open(processor, sourceOf(stages), { room: { streams: 1, rows: 4, length: contextLength, ...room } });
+
+const settings = { prompt: "The people", tokens: 12, temperature: 1, topK: 40, seed: 5 };
 
 Deno.test("sampleToken: temperature 0 takes the likeliest, the first of equals", () => {
   const logits = Float32Array.of(0, 3, 1, 3);
@@ -66,38 +68,88 @@ Deno.test("sampleToken: NaN logits are our bug", () => {
   );
 });
 
+Deno.test("sampleToken: of a nucleus only the likeliest that have the share together are taken", () => {
+  const logits = Float32Array.of(Math.log(1), Math.log(4), Math.log(3), Math.log(2)); // tenths
+  const taken = (topP: number) => {
+    const draw = (uniform: number) => sampleToken(logits, { temperature: 1, topK: 0, topP, uniform });
+    return new Set(Array.from({ length: 500 }, (_, i) => draw(i / 500)));
+  };
+  assertEquals(taken(0.1), new Set([1]));
+  assertEquals(taken(0.5), new Set([1, 2]));
+  assertEquals(taken(0.75), new Set([1, 2, 3]));
+  assertEquals(taken(1).size, 4);
+});
+
 Deno.test("generateText: the same seed gives the same text, another seed another", async () => {
-  const stages = await openStages(3);
-  const text = await generateText({ ...settings, stages });
-  assertEquals(await generateText({ ...settings, stages }), text);
-  assert(await generateText({ ...settings, stages, seed: 6 }) !== text);
+  const model = await openModel(3);
+  const text = await generateText({ ...settings, model });
+  assertEquals(await generateText({ ...settings, model }), text);
+  assert(await generateText({ ...settings, model, seed: 6 }) !== text);
   assert(text.length > 0);
 });
 
 Deno.test("generateText: however the model is cut, the text is the same", async () => {
   const tokens: number[] = [];
-  const whole = await generateText({
-    ...settings,
-    stages: await openStages(1),
-    onToken: (token) => tokens.push(token),
-  });
-  assertEquals(await generateText({ ...settings, stages: await openStages(3) }), whole);
+  const model = await openModel(1);
+  const whole = await generateText({ ...settings, model, onToken: (token) => tokens.push(token) });
+  assertEquals(await generateText({ ...settings, model: await openModel(3) }), whole);
   assertEquals(tokenizer.decode(tokens), whole);
 });
 
 Deno.test("generateText: an empty prompt starts a document, zero tokens give no text", async () => {
-  const stages = await openStages(1);
-  assert((await generateText({ ...settings, stages, prompt: "", temperature: 0 })).length > 0);
-  assertEquals(await generateText({ ...settings, stages, tokens: 0 }), "");
+  const model = await openModel(1);
+  assert((await generateText({ ...settings, model, prompt: "", temperature: 0 })).length > 0);
+  assertEquals(await generateText({ ...settings, model, tokens: 0 }), "");
 });
 
-Deno.test("generateText: padding on the right does not change what is predicted", async () => {
-  const [stage] = await openStages(1);
-  assert(stage !== undefined);
-  const logits = (padding: number) => {
-    const tokens = new Uint32Array(8).fill(padding);
-    tokens.set([84, 104, 101]);
-    return stage.logitsAt({ type: "tokens", tokens }, 2);
-  };
-  assertEquals(await logits(0), await logits(77));
+Deno.test("generateText: a full context goes on with its newest half, read again", async () => {
+  const made: number[] = [];
+  await generateText({ ...settings, model: await openModel(1), temperature: 0, onToken: (id) => made.push(id) });
+  const [spec] = stagesOf(sourceOf(1), { sequences: 1, contextLength });
+  const stage = await createCpuStage(spec!, { optimizer: null });
+  await stage.loadParameters(await sourceOf(1).readStage(spec!));
+  let text = promptTokens(tokenizer, settings.prompt).slice(-contextLength);
+  for (const token of made) {
+    const tokens = new Uint32Array(contextLength);
+    tokens.set(text);
+    const logits = await stage.logitsAt({ type: "tokens", tokens }, text.length - 1);
+    assertEquals(token, sampleToken(logits.subarray(0, tokenizer.vocabSize), { temperature: 0, topK: 0, uniform: 0 }));
+    text = [...text.length === contextLength ? text.slice(-contextLength / 2) : text, token];
+  }
+  assertEquals(made.length, settings.tokens);
+});
+
+Deno.test("Text engine: texts together are the texts alone, also where they outnumber the streams and fill the rows", async () => {
+  const requests = ["The people", "a", "Whereas it is", "of"].map((prompt, i) => ({ ...settings, prompt, seed: i }));
+  const alone = await openModel(3);
+  const expected: string[] = [];
+  for (const request of requests) expected.push(await generateText({ ...request, model: alone }));
+  const model = await openModel(3, { streams: 3, rows: 2 });
+  const engine = new TextEngine(model);
+  const made = requests.map((request) => {
+    const text = { tokens: [] as number[], end: "" };
+    engine.add({
+      ...request,
+      prompt: promptTokens(tokenizer, request.prompt),
+      onToken: (token) => text.tokens.push(token) > 0,
+      onEnd: (reason) => text.end = reason,
+    });
+    return text;
+  });
+  assertEquals([engine.open, engine.waiting], [0, 4]);
+  while (made.some(({ end }) => end === "")) await engine.step();
+  assertEquals(made.map(({ tokens }) => tokenizer.decode(tokens)), expected);
+  assertEquals([engine.open, engine.waiting], [0, 0]);
+});
+
+Deno.test("Text engine: a text that its reader ends frees its stream", async () => {
+  const engine = new TextEngine(await openModel(1));
+  const ends: string[] = [];
+  for (const most of [2, 3]) {
+    let made = 0;
+    const request = { ...settings, prompt: [84], onToken: () => ++made < most };
+    engine.add({ ...request, onEnd: (reason) => ends.push(`${reason} after ${made}`) });
+  }
+  while (ends.length < 2) await engine.step();
+  assertEquals(ends, ["stop after 2", "stop after 3"]);
 });

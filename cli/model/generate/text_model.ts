@@ -1,0 +1,94 @@
+/**
+ * A model whose stages are all open on one device, to continue several texts at once. Each text is a stream with its own
+ * cache of keys and values; a call takes the next tokens of any streams, several of one if it has not read them yet.
+ */
+
+import { assert, present } from "../../../core/assert.ts";
+import type { StageSpec } from "../../../core/model/spec.ts";
+import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
+import type { StageCompute, StageInput, StageOptions } from "../../../gpu/compute.ts";
+import { planStage } from "../../../gpu/stage_plan.ts";
+import type { ComputeHost } from "../../device/compute_host.ts";
+import { byteSize } from "../../terminal/text/format.ts";
+import { type ModelSource, stagesOf } from "../source/model_source.ts";
+
+export interface TextRoom {
+  readonly streams: number; // texts at once
+  readonly rows: number; // tokens of a call
+  readonly length: number; // tokens of a text
+}
+
+export interface Row {
+  readonly stream: number;
+  readonly position: number; // in its text
+  readonly token: number;
+}
+
+export class ModelTooLarge extends Error {
+  override name = "ModelTooLarge";
+}
+
+const noStream = 0xffffffff;
+
+export class TextModel {
+  readonly room: TextRoom;
+  readonly tokenizer: Tokenizer;
+  readonly #stages: readonly StageCompute[];
+
+  private constructor(options: { room: TextRoom; tokenizer: Tokenizer; stages: readonly StageCompute[] }) {
+    this.room = options.room;
+    this.tokenizer = options.tokenizer;
+    this.#stages = options.stages;
+  }
+
+  /** `mostBytes`: of all stages together; beyond it, throws a `ModelTooLarge`. */
+  static async open(
+    device: ComputeHost,
+    source: ModelSource,
+    { room, mostBytes }: { room: TextRoom; mostBytes?: number | undefined },
+  ): Promise<TextModel> {
+    const { streams, length, rows } = room;
+    const specs = stagesOf(source, { sequences: rows, contextLength: 1 });
+    const options: StageOptions = { optimizer: null, cache: { streams, length } };
+    if (mostBytes !== undefined) await mustFit(specs, { options, mostBytes });
+    const stages: StageCompute[] = [];
+    for (const spec of specs) {
+      const stage = await device.openStage(spec, options);
+      stages.push(stage);
+      await stage.loadParameters(await source.readStage(spec));
+    }
+    return new TextModel({ room, tokenizer: source.tokenizer, stages });
+  }
+
+  /** Logits of the tokens that follow each row, in their order, of the tokenizer's ids only. */
+  async next(rows: readonly Row[]): Promise<Float32Array[]> {
+    const most = this.room.rows;
+    assert(rows.length > 0 && rows.length <= most, `A call has 1 to ${most} rows, and this one has ${rows.length}`);
+    const tokens = new Uint32Array(most);
+    const places = new Uint32Array(2 * most).fill(noStream);
+    for (const [i, { stream, position, token }] of rows.entries()) {
+      tokens[i] = token;
+      places.set([stream, position], 2 * i);
+    }
+    let input: StageInput = { type: "tokens", tokens, places };
+    for (const stage of this.#stages.slice(0, -1)) input = { type: "wire", wire: await stage.forward(input), places };
+    const logits = await present(this.#stages.at(-1), "a model has a stage").logitsAt(input, 0);
+    const width = logits.length / most;
+    return rows.map((_, i) => logits.subarray(i * width, i * width + this.tokenizer.vocabSize));
+  }
+
+  close(): void {
+    for (const stage of this.#stages) stage.close();
+  }
+}
+
+async function mustFit(
+  specs: readonly StageSpec[],
+  { options, mostBytes }: { options: StageOptions; mostBytes: number },
+): Promise<void> {
+  let bytes = 0;
+  for (const spec of specs) bytes += (await planStage(spec, "cpu", options)).bytes;
+  if (bytes > mostBytes) {
+    throw new ModelTooLarge(`the model takes ${byteSize(bytes)} to compute, of at most ${byteSize(mostBytes)}`);
+  }
+}
