@@ -5,25 +5,14 @@ import { generateText, promptTokens } from "../../../cli/model/generate/generate
 import { sampleToken } from "../../../cli/model/generate/sampling.ts";
 import { TextEngine } from "../../../cli/model/generate/text_engine.ts";
 import { TextModel, type TextRoom } from "../../../cli/model/generate/text_model.ts";
-import { type ModelSource, stagesOf } from "../../../cli/model/source/model_source.ts";
-import { Tokenizer } from "../../../core/tokenizer/bpe.ts";
-import { splitLayers } from "../../../core/model/stages.ts";
+import { stagesOf } from "../../../cli/model/source/model_source.ts";
 import { createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
 import { processor } from "../../lab/world/devices.ts";
-import { parametersOf, tinyConfig } from "../../support/tiny_model.ts";
+import { toyModel, toyTokenizer } from "../../support/toy_model.ts";
 
-const tokenizer = new Tokenizer({ merges: [] }); // 256 bytes and <|endoftext|>
-const vocabSize = 320; // rows beyond the tokenizer's are never sampled
-
+const tokenizer = toyTokenizer;
 const contextLength = 8;
-
-function sourceOf(stages: number): ModelSource {
-  const plan = tinyConfig({ model: { vocabSize, contextLength, layers: 3 }, pipeline: { stages } });
-  return {
-    ...{ path: "toy", trained: null, plan, layersOfStages: splitLayers(plan), tokenizer },
-    readStage: (spec) => Promise.resolve(parametersOf(spec).map((value) => value * 4)), // sharper than at the start of a run
-  };
-}
+const sourceOf = (stages: number) => toyModel({ stages, contextLength });
 
 const openModel = (stages: number, room: Partial<TextRoom> = {}): Promise<TextModel> =>
   TextModel.open(processor, sourceOf(stages), { room: { streams: 1, rows: 4, length: contextLength, ...room } });

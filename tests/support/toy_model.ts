@@ -1,0 +1,19 @@
+/** A toy model in memory as a source of texts: bytes as tokens, three layers, a context of 8 tokens unless said otherwise. */
+
+import type { ModelSource } from "../../cli/model/source/model_source.ts";
+import { splitLayers } from "../../core/model/stages.ts";
+import { Tokenizer } from "../../core/tokenizer/bpe.ts";
+import { parametersOf, tinyConfig } from "./tiny_model.ts";
+
+export const toyTokenizer = new Tokenizer({ merges: [] }); // 256 bytes and <|endoftext|>
+
+export function toyModel(
+  { stages = 1, contextLength = 8 }: { stages?: number; contextLength?: number } = {},
+): ModelSource {
+  // Rows beyond the tokenizer's are never sampled.
+  const plan = tinyConfig({ model: { vocabSize: 320, contextLength, layers: 3 }, pipeline: { stages } });
+  return {
+    ...{ path: "toy", trained: null, plan, layersOfStages: splitLayers(plan), tokenizer: toyTokenizer },
+    readStage: (spec) => Promise.resolve(parametersOf(spec).map((value) => value * 4)), // sharper than at the start of a run
+  };
+}
