@@ -15,6 +15,7 @@ export const commandTable: CommandTable = {
   generate: async () => (await import("./commands/generate.ts")).command,
   export: async () => (await import("./commands/export.ts")).command,
   serve: async () => (await import("./commands/serve.ts")).command,
+  eval: async () => (await import("./commands/eval.ts")).command,
   plan: async () => (await import("./commands/plan.ts")).command,
   doctor: async () => (await import("./commands/doctor.ts")).command,
   config: async () => (await import("./commands/config.ts")).command,
