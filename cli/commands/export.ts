@@ -14,11 +14,13 @@ export const command: Command = {
   examples: [
     "iota export --run runs/demo --out out/model",
     "iota export --run runs/demo --out out/model --type bf16 --json",
+    "iota export --run runs/plain --gguf --out out/model",
   ],
   options: [
     { name: "run", kind: "string", placeholder: "DIR", ...ownRunOption },
     modelOption,
     { name: "out", kind: "string", placeholder: "DIR", doc: "the folder to write; it must not hold a model" },
+    { name: "gguf", kind: "boolean", doc: "write a plain Llama as model.gguf, which llama.cpp loads" },
     {
       name: "type",
       kind: "choice",

@@ -12,7 +12,7 @@ import { UserError } from "../../program/errors.ts";
 import { formatTokenizer } from "../data/tokenizer_file.ts";
 import { configName, formatLlamaConfig } from "../source/llama_config.ts";
 import { indexName, weightsName } from "../source/llama_folder.ts";
-import { type ModelSource, stagesOf } from "../source/model_source.ts";
+import { type ModelSource, tensorsOf, valuesOf } from "../source/model_source.ts";
 import { floatBytes, narrow } from "../tensors/float_types.ts";
 import { safetensorsHeader } from "../tensors/safetensors.ts";
 import modelingCode from "./modeling_iota.py" with { type: "text" };
@@ -46,25 +46,23 @@ export async function exportModel(source: ModelSource, request: ExportRequest): 
   }
   await disk.createFolder(out);
   const { stored, named } = kinds[type];
-  const specs = stagesOf(source, { sequences: 1, contextLength: source.plan.model.contextLength });
-  const stages = specs.map((spec) => ({ spec, tensors: parameterTable(spec).tensors }));
-  const shards = shardsOf(stages.flatMap(({ tensors }) => tensors), shardBytes / floatBytes[stored]);
-  const total = shards.flat().length;
-  const values = valuesOf(source, stages);
+  const tensors = tensorsOf(source);
+  const shards = shardsOf(tensors, shardBytes / floatBytes[stored]);
+  const values = valuesOf(source);
   const names = shards.length === 1 ? [weightsName] : shards.map((_, i) => shardName(i, shards.length));
   let done = 0;
-  for (const [i, tensors] of shards.entries()) {
+  for (const [i, own] of shards.entries()) {
     async function* chunks(): AsyncGenerator<Uint8Array> {
-      yield* safetensorsHeader(tensors, { type: stored });
-      for (const _ of tensors) {
+      yield* safetensorsHeader(own, { type: stored });
+      for (const _ of own) {
         const { value } = await values.next();
         yield narrow(value!, stored);
-        onTensor(done += 1, total);
+        onTensor(done += 1, tensors.length);
       }
     }
     await writeAtomically(`${out}/${names[i]}`, { disk, chunks: chunks() });
   }
-  const parameters = shards.flat().reduce((sum, { size }) => sum + size, 0);
+  const parameters = tensors.reduce((sum, { size }) => sum + size, 0);
   const bytes = parameters * floatBytes[stored];
   const isPlain = beyondLlama(source.plan) === null;
   const { endOfText } = source.tokenizer;
@@ -108,14 +106,3 @@ const indexOf = (shards: readonly ParameterTensor[][], { names, bytes }: { names
   metadata: { total_size: bytes },
   weight_map: Object.fromEntries(shards.flatMap((tensors, i) => tensors.map(({ name }) => [name, names[i]]))),
 });
-
-/** In the order of the tables. */
-async function* valuesOf(
-  source: ModelSource,
-  stages: readonly { spec: Parameters<ModelSource["readStage"]>[0]; tensors: readonly ParameterTensor[] }[],
-): AsyncGenerator<Float32Array> {
-  for (const { spec, tensors } of stages) {
-    const vector = await source.readStage(spec);
-    for (const { offset, size } of tensors) yield vector.subarray(offset, offset + size);
-  }
-}

@@ -1,8 +1,7 @@
 /** An export's README.md: what the model is, with the run's own numbers, and how to load it. Numbers that are not known are left out. */
 
 import { beyondLlama } from "../../../core/model/plain.ts";
-import { parameterTable } from "../../../core/model/spec.ts";
-import { type ModelSource, stagesOf } from "../source/model_source.ts";
+import { type ModelSource, tensorsOf } from "../source/model_source.ts";
 
 /** Of the run that trained the model. Null: unknown. */
 export interface TrainedFacts {
@@ -39,9 +38,7 @@ export function modelCard(source: ModelSource, facts: TrainedFacts | null): stri
 
 function shapeLines(source: ModelSource): string[] {
   const { model } = source.plan;
-  const tensors = stagesOf(source, { sequences: 1, contextLength: model.contextLength })
-    .flatMap((spec) => parameterTable(spec).tensors);
-  const parameters = tensors.reduce((sum, { size }) => sum + size, 0);
+  const parameters = tensorsOf(source).reduce((sum, { size }) => sum + size, 0);
   return [
     `A language model of ${count(parameters)} parameters: ${model.layers} layers of width ${model.width}, ` +
     `${model.heads} heads (${model.kvHeads} of keys and values), ${count(model.vocabSize)} tokens, ` +

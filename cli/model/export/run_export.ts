@@ -1,5 +1,6 @@
 /** `iota export`: a run's model as a folder for other programs. */
 
+import { basename, resolve } from "node:path";
 import { beyondLlama } from "../../../core/model/plain.ts";
 import { systemTimers } from "../../../net/timers.ts";
 import type { CommandContext } from "../../terminal/command.ts";
@@ -8,6 +9,7 @@ import { UsageError } from "../../program/errors.ts";
 import { byteSize, plural } from "../../terminal/text/format.ts";
 import { openModel } from "../source/open_model.ts";
 import type { ModelSource, TrainedBy } from "../source/model_source.ts";
+import { exportGguf } from "./export_gguf.ts";
 import { exportModel, type ExportType } from "./export_model.ts";
 import { modelCard, type TrainedFacts } from "./model_card.ts";
 
@@ -31,13 +33,15 @@ export async function runExport(
   const source = await openModel(place, (warning) => output.log.warn(warning));
   const facts = source.trained === null ? null : await readFacts(source.trained);
   const progress = openProgress(output, "writing", "tensors");
-  const made = await exportModel(source, {
-    out,
-    type: (options.text("type") ?? "f32") as ExportType,
-    shardBytes: (options.number("shard-mb") ?? 5_000) * bytesOfMb,
-    card: modelCard(source, facts),
-    onTensor: (done, total) => progress.at(done, total),
-  });
+  const onTensor = (done: number, total: number) => progress.at(done, total);
+  const made =
+    await (options.flag("gguf")
+      ? exportGguf(source, { out, name: source.trained?.config.name ?? basename(resolve(source.path)), onTensor })
+      : exportModel(source, {
+        ...{ out, onTensor, card: modelCard(source, facts) },
+        type: (options.text("type") ?? "f32") as ExportType,
+        shardBytes: (options.number("shard-mb") ?? 5_000) * bytesOfMb,
+      }));
   progress.close();
   const beyond = beyondLlama(source.plan);
   output.line(`wrote ${byteSize(made.bytes)} in ${plural(made.shards, "file")} to ${out}`);

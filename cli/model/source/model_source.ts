@@ -2,7 +2,7 @@
 
 import type { RunConfig } from "../../../core/config/config.ts";
 import type { ModelPlan } from "../../../core/model/shape.ts";
-import { type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
+import { parameterTable, type ParameterTensor, type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
 import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
 
 export interface ModelSource {
@@ -32,4 +32,19 @@ export function stagesOf(
 ): StageSpec[] {
   return stageSpecs({ ...plan, train: { sequencesPerMicrobatch: sequences } }, layersOfStages)
     .map((spec) => ({ ...spec, model: { ...spec.model, contextLength } }));
+}
+
+const wholeStages = (source: Pick<ModelSource, "plan" | "layersOfStages">): StageSpec[] =>
+  stagesOf(source, { sequences: 1, contextLength: source.plan.model.contextLength });
+
+/** Of all stages, head to tail, with offsets in their own stage's vector. */
+export const tensorsOf = (source: Pick<ModelSource, "plan" | "layersOfStages">): ParameterTensor[] =>
+  wholeStages(source).flatMap((spec) => [...parameterTable(spec).tensors]);
+
+/** In the order of `tensorsOf`; stages are read one by one. */
+export async function* valuesOf(source: ModelSource): AsyncGenerator<Float32Array> {
+  for (const spec of wholeStages(source)) {
+    const vector = await source.readStage(spec);
+    for (const { offset, size } of parameterTable(spec).tensors) yield vector.subarray(offset, offset + size);
+  }
 }

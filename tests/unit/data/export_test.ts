@@ -10,6 +10,11 @@ import type { StageInput } from "../../../gpu/compute.ts";
 import { parameterTable } from "../../../core/model/spec.ts";
 import { type ExportedKind, exportedKinds, writeExported } from "../../support/exported_models.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
+import { exportGguf } from "../../../cli/model/export/export_gguf.ts";
+import { generateText } from "../../../cli/model/generate/generate_text.ts";
+import { TextModel } from "../../../cli/model/generate/text_model.ts";
+import { processor } from "../../lab/world/devices.ts";
+import ofLlamaCpp from "../../vectors/export/greedy.json" with { type: "json" };
 import golden from "../../vectors/export/logits.json" with { type: "json" };
 
 const mostError = 1e-4; // of the largest logit
@@ -86,5 +91,30 @@ Deno.test("Export: a folder that holds a model is left alone", async () => {
   await withScratchFolder(async (folder) => {
     await writeExported(folder, "plain");
     await assertRejects(() => writeExported(folder, "plain"), UserError, "already holds a model");
+  });
+});
+
+Deno.test("GGUF: llama.cpp and we continue prompts with the same tokens", async () => {
+  await withScratchFolder(async (folder) => {
+    const source = await openModel("tests/vectors/export/llama", () => {});
+    await exportGguf(source, { out: folder, name: "llama" });
+    const bytes = await Deno.readFile(`${folder}/model.gguf`);
+    assertEquals(sha256Hex(bytes), ofLlamaCpp.sha256, "make greedy.json again");
+    const model = await TextModel.open(processor, source, { room: { streams: 1, rows: 4, length: 32 } });
+    for (const [prompt, tokens] of Object.entries(ofLlamaCpp.greedy)) {
+      const made: number[] = [];
+      const sampling = { temperature: 0, topK: 0, seed: 1, tokens: 10 };
+      await generateText({ ...sampling, model, prompt, onToken: (token) => made.push(token) });
+      assertEquals(made, tokens, prompt);
+    }
+  });
+});
+
+Deno.test("GGUF: a model that is not a plain Llama is refused with what it has besides", async () => {
+  await withScratchFolder(async (folder) => {
+    const { model } = await writeExported(folder, "q5block-side");
+    const source = await openModel(model, () => {});
+    const message = "this model has compressed boundaries between its stages (q5block) and token side embeddings";
+    await assertRejects(() => exportGguf(source, { out: folder, name: "x" }), UserError, message);
   });
 });

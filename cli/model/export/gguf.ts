@@ -1,0 +1,194 @@
+/**
+ * A plain Llama as a GGUF file (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md), version 3, with all tensors in
+ * float32: what llama.cpp and its like load.
+ */
+
+import { assert } from "../../../core/assert.ts";
+import type { ModelShape } from "../../../core/model/shape.ts";
+import { embeddingName, headName, type ParameterTensor } from "../../../core/model/spec.ts";
+import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
+import { spellBytes } from "../../../core/tokenizer/byte_alphabet.ts";
+import { endOfTextToken } from "../../../core/tokenizer/words.ts";
+import { bytesOf } from "../tensors/safetensors.ts";
+
+type GgufValue =
+  | { readonly type: "u32" | "f32" | "i32"; readonly value: number }
+  | { readonly type: "string"; readonly value: string }
+  | { readonly type: "strings"; readonly value: readonly string[] }
+  | { readonly type: "i32s"; readonly value: readonly number[] };
+
+const typeCodes = { u32: 4, i32: 5, f32: 6, string: 8, array: 9 } as const;
+const alignment = 32; // bytes, the format's default
+const float32 = 0; // of ggml_type
+const version = 3;
+const normalToken = 1, controlToken = 3, unusedToken = 5; // of llama_token_type
+
+const u32 = (value: number): GgufValue => ({ type: "u32", value });
+const f32 = (value: number): GgufValue => ({ type: "f32", value });
+const text = (value: string): GgufValue => ({ type: "string", value });
+
+export interface GgufModel {
+  readonly name: string;
+  readonly model: ModelShape;
+  readonly tokenizer: Tokenizer;
+  readonly tensors: readonly ParameterTensor[]; // of the whole model
+}
+
+/** All before the tensors' data, which follows in the same order, each padded by `ggufPadding`. */
+export function ggufHead({ name, model, tokenizer, tensors }: GgufModel): Uint8Array {
+  const out = new ByteWriter();
+  const entries = Object.entries({ ...shapeEntries(name, model), ...tokenizerEntries(model, tokenizer) });
+  out.bytes(new TextEncoder().encode("GGUF"));
+  out.u32(version);
+  out.u64(tensors.length);
+  out.u64(entries.length);
+  for (const [key, value] of entries) writeEntry(out, key, value);
+  let offset = 0;
+  for (const { name, shape, size } of tensors) {
+    out.string(ggufName(name));
+    out.u32(shape.length);
+    for (const length of shape.toReversed()) out.u64(length); // the fastest dimension first
+    out.u32(float32);
+    out.u64(offset);
+    offset += 4 * size + ggufPadding(4 * size);
+  }
+  out.bytes(new Uint8Array(ggufPadding(out.length)));
+  return out.take();
+}
+
+export const ggufPadding = (bytes: number): number => (alignment - bytes % alignment) % alignment;
+
+/** As llama.cpp turns pairs of neighbouring channels, and Hugging Face a channel with the one half a head further. */
+export function ggufTensor({ name, shape }: ParameterTensor, values: Float32Array, model: ModelShape): Uint8Array {
+  const isQuery = name.endsWith("q_proj.weight");
+  if (!isQuery && !name.endsWith("k_proj.weight")) return bytesOf(values);
+  const [rows, columns] = shape as readonly [number, number];
+  const headRows = rows / (isQuery ? model.heads : model.kvHeads);
+  const turned = new Float32Array(values.length);
+  for (let row = 0; row < rows; row++) {
+    const [head, channel] = [Math.floor(row / headRows), row % headRows];
+    const from = head * headRows + (channel % 2) * headRows / 2 + Math.floor(channel / 2);
+    turned.set(values.subarray(from * columns, (from + 1) * columns), row * columns);
+  }
+  return bytesOf(turned);
+}
+
+const layerNames: Readonly<Record<string, string>> = {
+  "self_attn.q_proj": "attn_q",
+  "self_attn.k_proj": "attn_k",
+  "self_attn.v_proj": "attn_v",
+  "self_attn.o_proj": "attn_output",
+  "mlp.gate_proj": "ffn_gate",
+  "mlp.up_proj": "ffn_up",
+  "mlp.down_proj": "ffn_down",
+  "input_layernorm": "attn_norm",
+  "post_attention_layernorm": "ffn_norm",
+};
+
+function ggufName(name: string): string {
+  if (name === embeddingName) return "token_embd.weight";
+  if (name === headName) return "output.weight";
+  if (name === "model.norm.weight") return "output_norm.weight";
+  const [, layer, part] = /^model\.layers\.(\d+)\.(.+)\.weight$/.exec(name) ?? [];
+  const own = layerNames[part ?? ""];
+  assert(own !== undefined, `A plain Llama has no tensor ${name}`);
+  return `blk.${layer}.${own}.weight`;
+}
+
+const shapeEntries = (name: string, model: ModelShape): Record<string, GgufValue> => ({
+  "general.architecture": text("llama"),
+  "general.name": text(name),
+  "general.file_type": u32(float32),
+  "llama.context_length": u32(model.contextLength),
+  "llama.embedding_length": u32(model.width),
+  "llama.block_count": u32(model.layers),
+  "llama.feed_forward_length": u32(model.ffnWidth),
+  "llama.attention.head_count": u32(model.heads),
+  "llama.attention.head_count_kv": u32(model.kvHeads),
+  "llama.attention.layer_norm_rms_epsilon": f32(model.normEpsilon),
+  "llama.rope.dimension_count": u32(model.width / model.heads),
+  "llama.rope.freq_base": f32(model.ropeBase),
+  "llama.vocab_size": u32(model.vocabSize),
+});
+
+/** The model may have rows beyond the tokenizer's ids: they get names that no text has. */
+function tokenizerEntries({ vocabSize }: ModelShape, tokenizer: Tokenizer): Record<string, GgufValue> {
+  const spelled = Array.from({ length: tokenizer.endOfText }, (_, id) => spellBytes(tokenizer.bytesOf(id)));
+  const unused = Array.from({ length: vocabSize - tokenizer.vocabSize }, (_, i) => `[unused ${i}]`);
+  const merges = tokenizer.model.merges.map(([left, right]) => `${spelled[left]} ${spelled[right]}`);
+  return {
+    "tokenizer.ggml.model": text("gpt2"),
+    "tokenizer.ggml.pre": text("gpt-2"),
+    "tokenizer.ggml.tokens": { type: "strings", value: [...spelled, endOfTextToken, ...unused] },
+    "tokenizer.ggml.token_type": {
+      type: "i32s",
+      value: [...spelled.map(() => normalToken), controlToken, ...unused.map(() => unusedToken)],
+    },
+    "tokenizer.ggml.merges": { type: "strings", value: merges },
+    "tokenizer.ggml.bos_token_id": u32(tokenizer.endOfText),
+    "tokenizer.ggml.eos_token_id": u32(tokenizer.endOfText),
+  };
+}
+
+function writeEntry(out: ByteWriter, key: string, entry: GgufValue): void {
+  out.string(key);
+  switch (entry.type) {
+    case "strings":
+      out.u32(typeCodes.array);
+      out.u32(typeCodes.string);
+      out.u64(entry.value.length);
+      return entry.value.forEach((each) => out.string(each));
+    case "i32s":
+      out.u32(typeCodes.array);
+      out.u32(typeCodes.i32);
+      out.u64(entry.value.length);
+      return entry.value.forEach((each) => out.u32(each));
+    case "string":
+      out.u32(typeCodes.string);
+      return out.string(entry.value);
+    case "f32":
+      out.u32(typeCodes.f32);
+      return out.f32(entry.value);
+    default:
+      out.u32(typeCodes[entry.type]);
+      return out.u32(entry.value);
+  }
+}
+
+class ByteWriter {
+  readonly #parts: Uint8Array[] = [];
+  length = 0;
+
+  bytes(part: Uint8Array): void {
+    this.#parts.push(part);
+    this.length += part.length;
+  }
+
+  u32(value: number): void {
+    this.bytes(new Uint8Array(Uint32Array.of(value).buffer)); // every machine Deno runs on is little-endian
+  }
+
+  u64(value: number): void {
+    this.bytes(new Uint8Array(BigUint64Array.of(BigInt(value)).buffer));
+  }
+
+  f32(value: number): void {
+    this.bytes(new Uint8Array(Float32Array.of(value).buffer));
+  }
+
+  string(value: string): void {
+    const encoded = new TextEncoder().encode(value);
+    this.u64(encoded.length);
+    this.bytes(encoded);
+  }
+
+  take(): Uint8Array {
+    const whole = new Uint8Array(this.length);
+    let at = 0;
+    for (const part of this.#parts) {
+      whole.set(part, at);
+      at += part.length;
+    }
+    return whole;
+  }
+}
