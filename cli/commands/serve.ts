@@ -7,7 +7,7 @@ import { modelOption, newestWithoutModel, ownRunOption } from "../terminal/optio
 
 export const command: Command = {
   name: "serve",
-  summary: "serve a model over HTTP as OpenAI does: completions, streaming, several requests at once",
+  summary: "serve a model over HTTP as OpenAI does, to several clients at once",
   usage: "serve [--run DIR|--model DIR] [--port PORT] [options]",
   about:
     "Answers /v1/completions (with streaming), /v1/models and /health, and has a page to try the model. Requests are computed " +

@@ -5,6 +5,7 @@ import { isMeasured, longestRound, mergeShareOf } from "../../../core/config/rou
 import { codecs } from "../../../core/codec/codecs.ts";
 import { defaultPayloadCodec, densities } from "../../../core/config/payload_codec_names.ts";
 import type { WireSpec } from "../../../core/codec/wire.ts";
+import { beyondLlama } from "../../../core/model/plain.ts";
 import { modelParameters } from "../../../core/model/shape.ts";
 import { wireAt, wiresOfRun } from "../../../core/model/boundaries.ts";
 import type { Output } from "../../terminal/output/output.ts";
@@ -38,7 +39,15 @@ export function describeRun(config: RunConfig): string {
 
 export function sayRun(output: Pick<Output, "line" | "detail">, config: RunConfig): void {
   output.line(`Training ${describeRun(config)}`);
+  output.line(describeResult(config));
   for (const line of describeSettings(config)) output.detail(line);
+}
+
+/** Before weeks are spent: which programs will load the model. */
+export function describeResult(config: RunConfig): string {
+  return beyondLlama(config) === null
+    ? "A plain Llama: transformers and llama.cpp load it as it is (iota help export)"
+    : "Not a plain Llama: transformers needs our code for it (iota help export)";
 }
 
 export function parametersText(count: number): string {

@@ -1,5 +1,6 @@
 /** `iota plan`: every stage of a run's model on paper, and what to change where one does not fit. */
 
+import { beyondLlama } from "../../../core/model/plain.ts";
 import { present } from "../../../core/assert.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { longestRound, mergeShareOf } from "../../../core/config/round_length.ts";
@@ -8,7 +9,7 @@ import type { StagePlan } from "../../../gpu/stage_plan.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import { byteOption } from "../../terminal/text/byte_text.ts";
 import { resolveRun } from "../../terminal/options/run_options.ts";
-import { describeRun, describeSettings } from "../../orchestrator/run/describe_run.ts";
+import { describeResult, describeRun, describeSettings } from "../../orchestrator/run/describe_run.ts";
 import { fitAdapterOf, type Memory, planModel, problemText, remediesFor } from "../../device/model_fit.ts";
 import { openDevice } from "../../device/open_device.ts";
 import { byteSize, decimal, plural, roughly, short } from "../../terminal/text/format.ts";
@@ -35,6 +36,7 @@ export async function runPlan(context: CommandContext): Promise<number> {
   const { adapter, name } = await plannedDevice(options.text("device"));
   const memory: Memory = { memoryBytes: given ?? (options.text("device") === undefined ? usualMemoryBytes : Infinity) };
   for (const line of describeRun(config).split(": ")) output.line(line);
+  output.line(describeResult(config));
   for (const line of describeSettings(config)) output.detail(line);
   output.detail(`for    ${name}${memory.memoryBytes === Infinity ? "" : `, ${byteSize(memory.memoryBytes)} a stage`}`);
   output.line("");
@@ -54,6 +56,7 @@ export async function runPlan(context: CommandContext): Promise<number> {
   output.answer({
     fits,
     size: config.size,
+    plainLlama: beyondLlama(config) === null,
     memoryBytes: memory.memoryBytes === Infinity ? null : memory.memoryBytes,
     stages: stages.map(({ spec: { index }, plan: { parameters, bytes, fits } }) => ({
       index,

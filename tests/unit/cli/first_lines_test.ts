@@ -1,7 +1,13 @@
 /** The first lines of a run: sentences for anybody; the numbers behind them with --verbose, and in the log file. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { describeRun, describeSettings, parametersText, sayRun } from "../../../cli/orchestrator/run/describe_run.ts";
+import {
+  describeResult,
+  describeRun,
+  describeSettings,
+  parametersText,
+  sayRun,
+} from "../../../cli/orchestrator/run/describe_run.ts";
 import { TerminalOutput } from "../../../cli/terminal/output/output.ts";
 import { deviceSentence } from "../../../cli/device/open_device.ts";
 import { FakeHost } from "../../support/fake_host.ts";
@@ -37,9 +43,9 @@ Deno.test("First lines: a run is its size, its pipeline and its steps; the other
   const { shown, log } = shownBy(false);
   assertMatch(
     shown,
-    /^Training .*, [\d,.]+ (M )?parameters: \d+ stages? x \d+ miners?, [\d,]+ steps? of [\d,]+ tokens\n$/,
+    /^Training .*, [\d,.]+ (M )?parameters: \d+ stages? x \d+ miners?, [\d,]+ steps? of [\d,]+ tokens\n(A|Not a) plain Llama: .*\n$/,
   );
-  assertEquals(shown, `Training ${describeRun(config)}\n`);
+  assertEquals(shown, `Training ${describeRun(config)}\n${describeResult(config)}\n`);
   for (const line of describeSettings(config)) {
     assertEquals([log.includes(line), shown.includes(line)], [true, false]);
     assertEquals(shownBy(true).shown.includes(line), true);
