@@ -43,6 +43,16 @@ export const command: Command = {
       doc: "candidates for each token; 0 takes all",
     },
     {
+      name: "top-p",
+      kind: "float",
+      placeholder: "X",
+      min: 0,
+      max: 1,
+      default: 1,
+      doc: "of those, only the likeliest that together have this probability",
+    },
+    { name: "stop", kind: "string", placeholder: "TEXT", doc: "end the text before this one" },
+    {
       name: "seed",
       kind: "int",
       placeholder: "N",

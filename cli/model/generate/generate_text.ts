@@ -4,6 +4,7 @@ import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
 import type { Sampling } from "./sampling.ts";
 import { TextEngine } from "./text_engine.ts";
 import type { TextModel } from "./text_model.ts";
+import { TextStream } from "./text_stream.ts";
 
 interface GenerateOptions extends Sampling {
   readonly model: TextModel;
@@ -13,26 +14,35 @@ interface GenerateOptions extends Sampling {
   /** @default always goes on */
   readonly goesOn?: () => boolean;
   readonly onToken?: (token: number) => void;
+  /** Whole characters, as soon as they are certain. */
+  readonly onText?: (piece: string) => void;
+  /** The text ends before the first of them. @default none */
+  readonly stops?: readonly string[];
 }
 
 /** Returns the continuation without the prompt. Ends early at `<|endoftext|>`, which is not part of it. */
 export async function generateText(options: GenerateOptions): Promise<string> {
-  const { model, goesOn = () => true, onToken = () => {} } = options;
-  const made: number[] = [];
+  const { model, goesOn = () => true, onToken = () => {}, onText = () => {}, stops = [] } = options;
   const engine = new TextEngine(model);
-  let isOver = false;
+  const stream = new TextStream(model.tokenizer, stops);
+  let [text, isOver] = ["", false];
+  const tell = (piece: string) => {
+    text += piece;
+    if (piece !== "") onText(piece);
+  };
   engine.add({
     ...options,
     prompt: promptTokens(model.tokenizer, options.prompt),
     onToken(token) {
-      made.push(token);
       onToken(token);
-      return true;
+      tell(stream.take(token));
+      return !stream.isStopped;
     },
     onEnd: () => isOver = true,
   });
   while (!isOver && goesOn()) await engine.step();
-  return model.tokenizer.decode(made);
+  tell(stream.end());
+  return text;
 }
 
 /** Without a prompt the text begins as a document does. */

@@ -1,5 +1,6 @@
 /** `iota generate`: one text by a model whose stages are all on one device. */
 
+import { harmless } from "../../terminal/text/foreign_text.ts";
 import { openProgress } from "../../terminal/output/progress.ts";
 import { systemTimers } from "../../../net/timers.ts";
 import type { CommandContext } from "../../terminal/command.ts";
@@ -10,7 +11,7 @@ import { TextModel } from "./text_model.ts";
 import type { ComputeHost } from "../../device/compute_host.ts";
 import { openDevice } from "../../device/open_device.ts";
 
-const rowsOfCall = 8; // tokens of a prompt that are read at once
+const rowsOfCall = 4; // tokens of a prompt that are read at once; more would make each later token slower
 
 export interface SampleRequest {
   readonly model: string; // folder of a run, a checkpoint, an export or a Hugging Face Llama
@@ -18,7 +19,10 @@ export interface SampleRequest {
   readonly tokens: number;
   readonly temperature: number;
   readonly topK: number;
+  readonly topP?: number; // @default 1
   readonly seed: number;
+  readonly stops?: readonly string[];
+  readonly onText?: (piece: string) => void;
   /** Of all stages together; a larger model throws a `ModelTooLarge`. @default what the device can hold */
   readonly mostBytes?: number;
   readonly onToken?: (made: number) => void;
@@ -38,17 +42,24 @@ export async function runGenerate(context: CommandContext): Promise<number> {
   const progress = openProgress(output, "generating", "tokens");
   const startedMs = systemTimers.nowMs();
   try {
+    const prompt = options.text("prompt") ?? "";
+    const lines = new TextLines((line) => output.line(harmless(line, line.length)));
+    lines.add(prompt);
+    const stop = options.text("stop");
     const { text, trained } = await sampleModel(device, {
-      model,
-      prompt: options.text("prompt") ?? "",
-      tokens,
+      ...{ model, prompt, tokens, stops: stop === undefined ? [] : [stop] },
       onToken: (made) => progress.at(made, tokens),
+      onText(piece) {
+        lines.add(piece);
+        output.event({ type: "text", text: piece });
+      },
       temperature: options.number("temperature") ?? 0.8,
       topK: options.number("top-k") ?? 40,
+      topP: options.number("top-p") ?? 1,
       seed: options.number("seed") ?? 1,
     }, (warning) => output.log.warn(warning));
     progress.close();
-    output.line(`${options.text("prompt") ?? ""}${text}`);
+    lines.end();
     if (output.mode === "json") {
       const wallMs = systemTimers.nowMs() - startedMs;
       output.summary({ text, run: model, ...trained, device: device.adapter.name, wallMs });
@@ -56,6 +67,26 @@ export async function runGenerate(context: CommandContext): Promise<number> {
     return 0;
   } finally {
     await device.finish();
+  }
+}
+
+/** Text in pieces as lines, each as soon as it is whole. */
+class TextLines {
+  readonly #tell: (line: string) => void;
+  #open = "";
+
+  constructor(tell: (line: string) => void) {
+    this.#tell = tell;
+  }
+
+  add(piece: string): void {
+    const lines = (this.#open + piece).split("\n");
+    this.#open = lines.pop() ?? "";
+    for (const line of lines) this.#tell(line);
+  }
+
+  end(): void {
+    this.#tell(this.#open);
   }
 }
 

@@ -6,7 +6,7 @@
 import { TextEngine } from "../generate/text_engine.ts";
 import type { TextModel } from "../generate/text_model.ts";
 import { type CompletionRequest, RequestProblem } from "./completion_request.ts";
-import { TextStream } from "./text_stream.ts";
+import { TextStream } from "../generate/text_stream.ts";
 
 export interface TextEnd {
   readonly reason: "stop" | "length";

@@ -5,7 +5,7 @@ import { generateText } from "../../../cli/model/generate/generate_text.ts";
 import { TextModel } from "../../../cli/model/generate/text_model.ts";
 import { serveApi } from "../../../cli/model/serve/serve_api.ts";
 import { TextService } from "../../../cli/model/serve/text_service.ts";
-import { TextStream } from "../../../cli/model/serve/text_stream.ts";
+import { TextStream } from "../../../cli/model/generate/text_stream.ts";
 import { processor } from "../../lab/world/devices.ts";
 import { toyModel, toyTokenizer } from "../../support/toy_model.ts";
 
