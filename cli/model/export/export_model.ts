@@ -5,8 +5,9 @@
  * Stages are read one by one, and their tensors go straight into the shards.
  */
 
+import { present } from "../../../core/assert.ts";
 import { beyondLlama } from "../../../core/model/plain.ts";
-import { parameterTable, type ParameterTensor } from "../../../core/model/spec.ts";
+import type { ParameterTensor } from "../../../core/model/spec.ts";
 import { type Disk, isFile, realDisk, writeAtomically } from "../../files/disk.ts";
 import { UserError } from "../../program/errors.ts";
 import { formatTokenizer } from "../data/tokenizer_file.ts";
@@ -51,16 +52,16 @@ export async function exportModel(source: ModelSource, request: ExportRequest): 
   const values = valuesOf(source);
   const names = shards.length === 1 ? [weightsName] : shards.map((_, i) => shardName(i, shards.length));
   let done = 0;
-  for (const [i, own] of shards.entries()) {
-    async function* chunks(): AsyncGenerator<Uint8Array> {
-      yield* safetensorsHeader(own, { type: stored });
-      for (const _ of own) {
-        const { value } = await values.next();
-        yield narrow(value!, stored);
-        onTensor(done += 1, tensors.length);
-      }
+  const shardOf = async function* (own: readonly ParameterTensor[]): AsyncGenerator<Uint8Array> {
+    yield* safetensorsHeader(own, { type: stored });
+    for (const _ of own) {
+      const { value } = await values.next();
+      yield narrow(present(value, "every tensor has values"), stored);
+      onTensor(done += 1, tensors.length);
     }
-    await writeAtomically(`${out}/${names[i]}`, { disk, chunks: chunks() });
+  };
+  for (const [i, own] of shards.entries()) {
+    await writeAtomically(`${out}/${names[i]}`, { disk, chunks: shardOf(own) });
   }
   const parameters = tensors.reduce((sum, { size }) => sum + size, 0);
   const bytes = parameters * floatBytes[stored];
