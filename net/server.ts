@@ -36,6 +36,12 @@ export interface ListenOptions {
   readonly tls?: { readonly certificate: string; readonly key: string };
 }
 
+/** `accept` of a port that only answers HTTP. */
+export const noNodes: ListenOptions["accept"] = (wire) => {
+  wire.close("no node can join here");
+  return { frame: () => {}, closed: () => {} };
+};
+
 export interface Listener {
   readonly url: string; // http://host:port or https://…; sockets use ws or wss on the same port
   readonly port: number;

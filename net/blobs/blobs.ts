@@ -149,7 +149,7 @@ export interface BlobCapacity {
   readonly capacityBytes: number; // in total
 }
 
-/** A blob that was once whole and is no longer in the store, because its file disappeared or was damaged. */
+/** A blob that the store had whole and has lost: its file disappeared or was damaged. */
 export interface LostBlob {
   readonly ref: BlobRef;
   readonly why: "gone" | "damaged";

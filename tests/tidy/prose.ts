@@ -62,7 +62,7 @@ const turns: readonly ProseRule[] = [
 const words: readonly (readonly [RegExp, string])[] = [
   [
     // except the benchmark of that name and its parts
-    /(?<![-.[/('"\w|]|bench |only |part of |mean |node to |tickets of a )\bhubs?\b(?!\.[\w$]|[\]/"]|-|'(?!s\b)| (?:to node|relay|hello|messages|restart|machine)\b)/i,
+    /(?<![-.[/('"\w|]|bench |only |part of |mean |node to |tickets of a )\bhubs?\b(?!\.[\w…]|[\]/"]|-|'(?!s\b)| (?:to node|relay|hello|messages|restart|machine)\b)/i,
     "orchestrator",
   ],
   [

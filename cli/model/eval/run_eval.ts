@@ -6,6 +6,7 @@ import { openProgress } from "../../terminal/output/progress.ts";
 import { openDevice } from "../../device/open_device.ts";
 import type { ComputeHost } from "../../device/compute_host.ts";
 import { TextModel } from "../generate/text_model.ts";
+import { modelPlace } from "../source/model_place.ts";
 import { openModel } from "../source/open_model.ts";
 import { type ChoicesScore, evalChoices, type Question, readQuestions } from "./choices.ts";
 import { evalText, type TextScore } from "./eval_text.ts";
@@ -26,14 +27,9 @@ const rows = 64; // tokens of a call
 
 export async function runEval(context: CommandContext): Promise<number> {
   const { options, output, positionals } = context;
-  const named = [options.text("model"), ...positionals].filter((place) => place !== undefined);
-  const run = options.text("run");
-  const places = named.length > 0 ? named : run === undefined ? [] : [run];
-  if (places.length === 0) {
-    throw new UsageError("There is no run on this machine to evaluate; name a model", {
-      next: "For example: iota eval --model out/model --text some.txt",
-    });
-  }
+  const places = positionals.length > 0 && !options.given("model")
+    ? positionals
+    : [modelPlace(options, "to evaluate"), ...positionals];
   const tests = await readTests(options);
   const device = await openDevice(options.text("device"));
   try {

@@ -1,6 +1,6 @@
 /**
  * Writes a model as a folder that Hugging Face transformers loads: a plain Llama without code of ours, any other with
- * modeling_iota.py. `config.json` comes last, so a folder without it is no model.
+ * modeling_iota.py. `config.json` is written last: a folder without it is incomplete.
  *
  * Stages are read one by one, and their tensors go straight into the shards.
  */
@@ -68,10 +68,12 @@ export async function exportModel(source: ModelSource, request: ExportRequest): 
   const isPlain = beyondLlama(source.plan) === null;
   const { endOfText } = source.tokenizer;
   const config = formatLlamaConfig(source, { isPlain, type: named, endOfText });
+  const { contextLength } = source.plan.model;
+  const ofTokenizer = Object.entries(tokenizerFiles(source.tokenizer, { contextLength }));
   const files: Record<string, string> = {
     ...(shards.length === 1 ? {} : { [indexName]: json(indexOf(shards, { names, bytes })) }),
     ...(isPlain ? {} : { "modeling_iota.py": modelingCode }),
-    ...tokenizerFiles(source.tokenizer, { contextLength: source.plan.model.contextLength }),
+    ...Object.fromEntries(ofTokenizer.map(([name, value]) => [name, json(value)])),
     "tokenizer.json": formatTokenizer(source.tokenizer),
     "README.md": card,
     [configName]: json(config),

@@ -7,6 +7,7 @@ import type { CommandContext } from "../../terminal/command.ts";
 import { openProgress } from "../../terminal/output/progress.ts";
 import { UsageError } from "../../program/errors.ts";
 import { byteSize, plural } from "../../terminal/text/format.ts";
+import { modelPlace } from "../source/model_place.ts";
 import { openModel } from "../source/open_model.ts";
 import type { ModelSource, TrainedBy } from "../source/model_source.ts";
 import { exportGguf } from "./export_gguf.ts";
@@ -19,28 +20,29 @@ export async function runExport(
   { options, output }: CommandContext,
   readFacts: (trained: TrainedBy) => Promise<TrainedFacts>,
 ): Promise<number> {
-  const place = options.text("model") ?? options.text("run");
+  const place = modelPlace(options, "to export");
   const out = options.text("out");
-  if (place === undefined) {
-    throw new UsageError("There is no run on this machine to export; --run must name the folder of one", {
-      next: "Train one: iota swarm; or for example: --run runs/demo",
-    });
-  }
   if (out === undefined) {
     throw new UsageError("--out must name the folder to write", { next: "For example: --out out/model" });
   }
+  const ofFolder = ["type", "shard-mb"].find((name) => options.flag("gguf") && options.given(name));
+  if (ofFolder !== undefined) {
+    throw new UsageError(`--${ofFolder} has no meaning with --gguf, which writes one file in float32`, {
+      next: "Leave one of them out",
+    });
+  }
   const startedMs = systemTimers.nowMs();
   const source = await openModel(place, (warning) => output.log.warn(warning));
-  const facts = source.trained === null ? null : await readFacts(source.trained);
   const progress = openProgress(output, "writing", "tensors");
   const onTensor = (done: number, total: number) => progress.at(done, total);
   const made =
     await (options.flag("gguf")
       ? exportGguf(source, { out, name: source.trained?.config.name ?? basename(resolve(source.path)), onTensor })
       : exportModel(source, {
-        ...{ out, onTensor, card: modelCard(source, facts) },
-        type: (options.text("type") ?? "f32") as ExportType,
-        shardBytes: (options.number("shard-mb") ?? 5_000) * bytesOfMb,
+        ...{ out, onTensor },
+        card: modelCard(source, source.trained === null ? null : await readFacts(source.trained)),
+        type: options.text("type") as ExportType,
+        shardBytes: options.number("shard-mb")! * bytesOfMb,
       }));
   progress.close();
   const beyond = beyondLlama(source.plan);
@@ -56,7 +58,7 @@ export async function runExport(
 }
 
 function kindLines(beyond: string | null): string[] {
-  return beyond === null ? ["a plain Llama: transformers and other programs load it as it is"] : [
+  return beyond === null ? ["a plain Llama: other programs load it as it is"] : [
     `not a plain Llama: it has ${beyond}`,
     "transformers loads it with modeling_iota.py from that folder, which trust_remote_code=True lets it run; Llama classes would compute nonsense",
   ];

@@ -5,7 +5,7 @@ import { openProgress } from "../../terminal/output/progress.ts";
 import { systemTimers } from "../../../net/timers.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import { openModel } from "../source/open_model.ts";
-import { UsageError } from "../../program/errors.ts";
+import { modelPlace } from "../source/model_place.ts";
 import { generateText, promptTokens } from "./generate_text.ts";
 import { TextModel } from "./text_model.ts";
 import type { ComputeHost } from "../../device/compute_host.ts";
@@ -31,12 +31,7 @@ export interface SampleRequest {
 
 export async function runGenerate(context: CommandContext): Promise<number> {
   const { options, output } = context;
-  const model = options.text("model") ?? options.text("run") ?? options.text("data");
-  if (model === undefined) {
-    throw new UsageError("There is no run on this machine to generate from; --run must name the folder of one", {
-      next: "Train one: iota swarm; or for example: --run runs/demo",
-    });
-  }
+  const model = modelPlace(options, "to generate from");
   const device = await openDevice(options.text("device"));
   const tokens = options.number("tokens") ?? 60;
   const progress = openProgress(output, "generating", "tokens");

@@ -2,14 +2,15 @@
 
 import { basename, resolve } from "node:path";
 import { defaultNetLimits } from "../../../net/limits.ts";
-import { listen } from "../../../net/server.ts";
+import { listen, noNodes } from "../../../net/server.ts";
 import { systemTimers } from "../../../net/timers.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import { untilAborted } from "../../program/aborted.ts";
-import { attempting, UsageError } from "../../program/errors.ts";
+import { attempting } from "../../program/errors.ts";
 import { isLoopbackHost } from "../../address/public_address.ts";
 import { deviceSentence, openDevice } from "../../device/open_device.ts";
 import { TextModel } from "../generate/text_model.ts";
+import { modelPlace } from "../source/model_place.ts";
 import { openModel } from "../source/open_model.ts";
 import { serveApi } from "./serve_api.ts";
 import { TextService } from "./text_service.ts";
@@ -19,13 +20,7 @@ const promptCharacters = 2 ** 19; // more could not be a prompt of any context t
 
 export async function runServe(context: CommandContext): Promise<number> {
   const { options, output } = context;
-  const place = options.text("model") ?? options.text("run");
-  if (place === undefined) {
-    throw new UsageError("There is no run on this machine to serve; --run must name the folder of one", {
-      next: "Train one: iota swarm; or for example: --model out/model",
-    });
-  }
-  const interruption = context.interruption();
+  const place = modelPlace(options, "to serve");
   const device = await openDevice(options.text("device"));
   try {
     const source = await openModel(place, (warning) => output.log.warn(warning));
@@ -45,10 +40,7 @@ export async function runServe(context: CommandContext): Promise<number> {
     const listener = await attempting({ action: "serve the model on", value: `${host}:${port}` }, () =>
       listen({
         ...{ host, port, limits: defaultNetLimits, onNotice: (text: string) => output.log.warn(text) },
-        accept: (wire) => {
-          wire.close("no node can join here");
-          return { frame: () => {}, closed: () => {} };
-        },
+        accept: noNodes,
         fetch: (request, trust) => {
           trust(); // an answer may take long
           return isMeant(request, host)
@@ -58,7 +50,7 @@ export async function runServe(context: CommandContext): Promise<number> {
       }));
     output.event({ type: "serving", url: listener.url, model: name });
     output.line(`Serving ${name}: ${listener.url}/v1/completions, and ${listener.url}/ to try it (Ctrl-C ends it)`);
-    await untilAborted(AbortSignal.any([interruption, failed.signal]));
+    await untilAborted(AbortSignal.any([context.interruption(), failed.signal]));
     await listener.close();
     failed.signal.throwIfAborted();
     output.summary({ url: listener.url, model: name, requests: service.requests, tokens: service.tokens });

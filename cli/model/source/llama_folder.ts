@@ -56,18 +56,21 @@ async function readStage(
   { folder, fileOf, isTied }: { folder: string; fileOf: PlaceOf; isTied: boolean },
 ): Promise<Float32Array> {
   const table = parameterTable(spec);
-  const vector = new Float32Array(table.length); // padding between tensors stays zero
   const files = new Map<string, SafetensorsFile>();
   try {
+    const places: (() => Promise<void>)[] = [];
     for (const { name, shape, offset, size } of table.tensors) {
       const stored = isTied && name === headName ? embeddingName : name;
       const place = fileOf(stored);
       const file = files.get(place) ?? await SafetensorsFile.open(`${folder}/${place}`);
       files.set(place, file);
-      await file.readInto(stored, { shape, out: vector.subarray(offset, offset + size) });
+      file.check(stored, shape); // of all tensors, before there is memory for what config.json claims
+      places.push(() => file.readInto(stored, { shape, out: vector.subarray(offset, offset + size) }));
     }
+    const vector = new Float32Array(table.length); // padding between tensors stays zero
+    for (const read of places) await read();
+    return vector;
   } finally {
     for (const file of files.values()) file.close();
   }
-  return vector;
 }

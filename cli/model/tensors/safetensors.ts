@@ -88,9 +88,22 @@ export class SafetensorsFile {
     }
   }
 
+  /** Throws a `UserError` unless the file has floats of this name and shape. */
+  check(name: string, shape: readonly number[]): void {
+    this.#entryOf(name, shape);
+  }
+
   /** Floats of 16 bits are widened. */
-  async readInto(name: string, options: { shape: readonly number[]; out: Float32Array }): Promise<void> {
-    const { shape, out } = options;
+  async readInto(name: string, { shape, out }: { shape: readonly number[]; out: Float32Array }): Promise<void> {
+    const { type, offset, bytes: size } = this.#entryOf(name, shape);
+    await this.#file.seek(this.header.dataStart + offset, Deno.SeekMode.Start);
+    if (type === "F32") return await readFully(this.#file, { out: bytesOf(out), path: this.#path });
+    const bytes = new Uint8Array(size);
+    await readFully(this.#file, { out: bytes, path: this.#path });
+    out.set(widen(bytes, type));
+  }
+
+  #entryOf(name: string, shape: readonly number[]): TensorEntry & { readonly type: FloatType } {
     const entry = this.header.tensors.get(name);
     if (entry === undefined) throw refusal(this.#path, `tensor '${name}' must be in it`);
     if (!isFloatType(entry.dtype)) {
@@ -102,11 +115,7 @@ export class SafetensorsFile {
         `tensor '${name}' must have shape [${shape.join(", ")}], but has [${entry.shape.join(", ")}]`,
       );
     }
-    await this.#file.seek(this.header.dataStart + entry.offset, Deno.SeekMode.Start);
-    if (entry.dtype === "F32") return await readFully(this.#file, { out: bytesOf(out), path: this.#path });
-    const bytes = new Uint8Array(entry.bytes);
-    await readFully(this.#file, { out: bytes, path: this.#path });
-    out.set(widen(bytes, entry.dtype));
+    return { ...entry, type: entry.dtype };
   }
 
   close(): void {

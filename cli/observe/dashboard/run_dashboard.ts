@@ -1,7 +1,7 @@
 /** `iota dashboard`: shows or exports a folder's run, finished or live. It only reads. */
 
 import { openProgress } from "../../terminal/output/progress.ts";
-import { listen } from "../../../net/server.ts";
+import { listen, noNodes } from "../../../net/server.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
 import { every, systemTimers } from "../../../net/timers.ts";
 import type { CommandContext } from "../../terminal/command.ts";
@@ -157,10 +157,7 @@ export async function openFolderPage(
     () =>
       listen({
         ...{ host, port, limits: defaultNetLimits, ...(tls === null ? {} : { tls }) },
-        accept: (wire) => {
-          wire.close("no node can join here");
-          return { frame: () => {}, closed: () => {} };
-        },
+        accept: noNodes,
         fetch: (request, _trust, origin) => {
           const { pathname, hostname } = new URL(request.url);
           const isRead = request.method === "GET" || request.method === "HEAD";

@@ -1,4 +1,4 @@
-/** OpenTelemetry traces, which Deno exports when it was started with OTEL_DENO=true. Without it there is no tracer. */
+/** OpenTelemetry traces. Deno exports them if it starts with OTEL_DENO=true; otherwise there is no tracer. */
 
 import { type Context, propagation, ROOT_CONTEXT, type Span, trace, type Tracer } from "@opentelemetry/api";
 import { version } from "../../program/version.ts";

@@ -2,7 +2,7 @@
 
 import { fault, type Parsed, parsed, refused } from "../../../core/fault.ts";
 import { defaultNetLimits } from "../../../net/limits.ts";
-import { listen } from "../../../net/server.ts";
+import { listen, noNodes } from "../../../net/server.ts";
 import { systemRandom } from "../../../net/timers.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import { untilAborted } from "../../program/aborted.ts";
@@ -42,10 +42,7 @@ export async function runOwnerPage(context: CommandContext, owned: OwnedRun): Pr
   const listener = await attempting({ action: "serve the owner's page on", value: `${host}:${port}` }, () =>
     listen({
       ...{ host, port, limits: defaultNetLimits, fetch, onNotice: (text) => output.log.warn(text) },
-      accept: (wire) => {
-        wire.close("no node can join here");
-        return { frame: () => {}, closed: () => {} };
-      },
+      accept: noNodes,
     }));
   const url = `${listener.url}/#owner=${key}`;
   output.event({ type: "page", url, run: owned.run });

@@ -7,7 +7,7 @@ import type { Gemm } from "../layout/gemm.ts";
 import type { CpuKernels } from "../kernels/cpu_kernels.ts";
 
 export const operationNames = [
-  ...["kernel", "product", "lowerProduct", "thinProduct", "attention", "attentionQueries", "attentionKeys"],
+  ...["kernel", "product", "lowerProduct", "attention", "attentionQueries", "attentionKeys"],
   ...["embed", "embedBackward", "bfloat16Encode", "bfloat16Decode", "codesEncode", "codesDecode"],
   ...["cacheTokens", "attendCache"],
 ] as const;

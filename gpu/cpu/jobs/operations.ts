@@ -7,14 +7,13 @@ import { runAttendCache, runCacheTokens } from "./cache_jobs.ts";
 import { runBfloat16Decode, runBfloat16Encode, runCodesDecode, runCodesEncode } from "./codes_jobs.ts";
 import type { Hand, Operation, OperationName } from "./job.ts";
 import { runKernel } from "./kernel_job.ts";
-import { runLowerProduct, runProduct, runThinProduct } from "./product_jobs.ts";
+import { runLowerProduct, runProduct } from "./product_jobs.ts";
 import { runEmbed, runEmbedBackward } from "./token_jobs.ts";
 
 export const operations: Readonly<Record<OperationName, Operation>> = {
   kernel: runKernel,
   product: runProduct,
   lowerProduct: runLowerProduct,
-  thinProduct: runThinProduct,
 
   attention: runAttention("forward"),
   attentionQueries: runAttention("backwardQueries"),

@@ -6,12 +6,10 @@
 import type { Operand, Product } from "../layout/gemm.ts";
 import { isOneBlock, lowerRows } from "../layout/gemm.ts";
 import { tileColumns, tileRows } from "../kernels/gemm_kernels.ts";
-import { thinRows } from "../kernels/thin_kernels.ts";
 import type { Job, Operation } from "./job.ts";
 
 const flopsPerNs = 40; // one thread, widths 128 to 512
 const packedPerNs = 5; // floats
-const thinPerNs = 4; // multiply-adds
 
 const operandNumbers = ({ address, rowBytes, layout }: Operand) => [address, rowBytes, layout === "rows" ? 1 : 0];
 
@@ -19,14 +17,8 @@ function operandAt(numbers: readonly number[], at: number): Operand {
   return { address: numbers[at]!, rowBytes: numbers[at + 1]!, layout: numbers[at + 2] === 1 ? "rows" : "lines" };
 }
 
-const mostThin = 2 * thinRows; // rows; from 12 on, panels are faster
-
 /** `residual`: address of C's initial values, with C's row distance; 0: nothing. */
 export function productJob({ residual, ...product }: Product & { readonly residual: number }): Job {
-  const isWhole = product.b.rowBytes === 4 * product.depth;
-  if (product.rows <= mostThin && product.a.layout === "lines" && product.b.layout === "lines" && isWhole) {
-    return thinJob({ residual, ...product });
-  }
   const { a, b, c, rows, columns, depth, adds } = product;
   const units = isByRows(product) ? Math.ceil(rows / tileRows) : Math.ceil(columns / tileColumns);
   return {
@@ -40,37 +32,6 @@ export function productJob({ residual, ...product }: Product & { readonly residu
     rangeNs: isByRows(product) && isOneBlock(product) ? 0 : Math.min(rows, columns) * depth / packedPerNs,
   };
 }
-
-const thinColumns = 16; // a cache line of y
-
-function thinJob({ a, b, c, rows, columns, depth, adds, residual }: Product & { readonly residual: number }): Job {
-  return {
-    operation: "thinProduct",
-    numbers: [a.address, a.rowBytes, b.address, c.address, c.rowBytes, rows, columns, depth, adds ? 1 : 0, residual],
-    units: Math.ceil(columns / thinColumns),
-    unitNs: thinColumns * depth * rows / thinPerNs,
-  };
-}
-
-export const runThinProduct: Operation = ({ kernels, memory }, numbers) => {
-  const [x, xRowBytes, w, y, yRowBytes, rows, columns, depth, adds, residual] = numbers as [
-    ...[number, number, number, number, number],
-    ...[number, number, number, number, number],
-  ];
-  return (from, to) => {
-    const first = from * thinColumns;
-    const own = Math.min(columns, to * thinColumns) - first;
-    const address = y + 4 * first;
-    const c = { address, rowBytes: yRowBytes };
-    if (residual > 0) copyRows(memory, { c, rows, columns: own, from: residual + 4 * first });
-    for (let row = 0; row < rows; row += thinRows) {
-      kernels.thinProduct(
-        ...[x + row * xRowBytes, w + 4 * depth * first, address + row * yRowBytes],
-        ...[Math.min(thinRows, rows - row), own, 4 * depth, xRowBytes, yRowBytes, adds],
-      );
-    }
-  };
-};
 
 const isByRows = ({ rows, columns }: { readonly rows: number; readonly columns: number }) => rows >= columns;
 

@@ -6,12 +6,11 @@ import { addElementwise } from "./elementwise.ts";
 import { addGemm } from "./gemm_kernels.ts";
 import { addMuon } from "./muon_kernels.ts";
 import { addRowKernels } from "./rows.ts";
-import { addThin } from "./thin_kernels.ts";
 
 type Kernel = (...values: readonly number[]) => void;
 
 export const kernelNames = [
-  ...["packRows", "packLines", "multiplyTile", "multiplyAddTile", "multiplyBlock", "thinProduct"],
+  ...["packRows", "packLines", "multiplyTile", "multiplyAddTile", "multiplyBlock"],
   ...["add", "squareSum", "relu", "silu", "reluBackward", "siluBackward", "swiglu", "swigluBackward"],
   ...["prefix", "rotate", "adamw", "norm", "normBackward", "gainGradient", "crossEntropy", "rowDot"],
   ...["softmax", "queryGradient", "keyGradient"],
@@ -25,7 +24,6 @@ const compiled = new Map<boolean, WebAssembly.Module>(); // by whether the memor
 function kernelModule({ isShared }: { isShared: boolean }): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder();
   addGemm(module);
-  addThin(module);
   addElementwise(module);
   addRowKernels(module);
   addAttention(module);

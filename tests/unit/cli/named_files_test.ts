@@ -119,7 +119,7 @@ Deno.test("Config: a file that is not there can be made with the next command", 
 Deno.test("Config check and orchestrate: half a TLS pair is a problem of the file's line, not of an option", async () => {
   for (const [given, missing] of [["tlsCert", "tlsKey"], ["tlsKey", "tlsCert"]]) {
     await withFile(`[hub]\nport = 0\n${given} = "cert.pem"\n`, async (path) => {
-      const says = `${path}:3: Cannot use ${["hub", given].join(".")} without ${["hub", missing].join(".")}`;
+      const says = `${path}:3: Cannot use hub.${given} without hub.${missing}`;
       const checked = await check(path);
       assertEquals(checked.code, 1);
       assertStringIncludes(checked.stdout, says);

@@ -118,3 +118,19 @@ Deno.test("GGUF: a model that is not a plain Llama is refused with what it has b
     await assertRejects(() => exportGguf(source, { out: folder, name: "x" }), UserError, message);
   });
 });
+
+Deno.test("Import: a config.json that claims more than the file holds is refused before there is memory for it", async () => {
+  await withScratchFolder(async (folder) => {
+    const { model } = await writeExported(folder, "plain");
+    const config = JSON.parse(await Deno.readTextFile(`${model}/config.json`));
+    const huge = { ...config, vocab_size: 2 ** 20, hidden_size: 2 ** 16, num_attention_heads: 512, head_dim: 128 };
+    await Deno.writeTextFile(`${model}/config.json`, JSON.stringify(huge));
+    const source = await openModel(model, () => {});
+    const [spec] = stagesOf(source, { sequences: 1, contextLength: 16 });
+    await assertRejects(
+      () => source.readStage(spec!),
+      UserError,
+      "must have shape [1048576, 65536], but has [320, 64]",
+    );
+  });
+});

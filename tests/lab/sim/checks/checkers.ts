@@ -62,7 +62,7 @@ export class Checkers implements HubWatch, NodeWatch {
   constructor(options: CheckersOptions) {
     this.#options = options;
     this.#credit = new CreditCheck(options.shape.config);
-    this.#checkEvery = options.miners <= alwaysUpTo ? 1 : Math.ceil((options.miners / 32) ** 2);
+    this.#checkEvery = options.miners <= alwaysUpTo ? 1 : Math.ceil((options.miners / 64) ** 2);
   }
 
   isCheckDue(): boolean {
