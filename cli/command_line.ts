@@ -139,9 +139,7 @@ async function heldBy(
   const { options, environment, dataFolder } = context;
   const names = new Set([...command.options, ...commonOptions].map(({ name }) => name));
   const readsCorpus = command.rights?.read !== "any" && command.rights?.read?.includes("corpus");
-  const corpus = readsCorpus
-    ? await (await import("./terminal/options/run_options.ts")).corpusFile(context, runFile?.table ?? {})
-    : null;
+  const corpora = readsCorpus ? await corporaOf(context, runFile) : [];
   const readsRuns = command.rights?.read !== "any" && command.rights?.read?.includes("runs") && options.flag("own");
   const runs = readsRuns ? await (await import("./node/find/own_runs.ts")).foldersOfRuns({ options, environment }) : [];
   return resolveRights({
@@ -150,10 +148,17 @@ async function heldBy(
     declares: (name) => names.has(name),
     environment,
     dataFolder,
-    corpus,
+    corpora,
     runs,
     ...ownProgram(environment),
   });
+}
+
+/** A run that goes on has its dataset's place in its folder. */
+async function corporaOf(context: CommandContext, runFile: ConfigFile | null): Promise<string[]> {
+  const corpus = await (await import("./terminal/options/run_options.ts")).corpusFile(context, runFile?.table ?? {});
+  const places = await (await import("./files/dataset_places.ts")).datasetPlaces(context.dataFolder());
+  return corpus === null ? places : [corpus, ...places];
 }
 
 /** A command's options may stand before its name; all commands' options are needed to tell the two apart. */

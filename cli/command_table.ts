@@ -12,6 +12,7 @@ export const commandTable: CommandTable = {
   dashboard: async () => (await import("./commands/dashboard.ts")).command,
   verify: async () => (await import("./commands/verify.ts")).command,
   explain: async () => (await import("./commands/explain.ts")).command,
+  data: async () => (await import("./commands/data.ts")).command,
   generate: async () => (await import("./commands/generate.ts")).command,
   export: async () => (await import("./commands/export.ts")).command,
   serve: async () => (await import("./commands/serve.ts")).command,

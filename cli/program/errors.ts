@@ -122,6 +122,14 @@ export async function attempting<T>(attempt: Attempt, body: () => T | Promise<T>
   }
 }
 
+export function attemptingSync<T>(attempt: Attempt, body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    throw explainRefusal(error, attempt) ?? error;
+  }
+}
+
 /** Deno sets `code` on most system errors; some have only their class. */
 export function systemCode(error: unknown): string {
   if (!(error instanceof Error)) return "";

@@ -57,6 +57,14 @@ function homeVariable(environment: Environment): string {
   return environment.system === "windows" ? "USERPROFILE" : "HOME";
 }
 
+/** Where a dataset is prepared unless a folder is given. */
+export const datasetPlace = (environment: Environment, name: string): string =>
+  `${dataFolder(environment)}/datasets/${name}`;
+
+/** A name without a slash is that of a dataset in the user's data folder. */
+export const datasetNamed = (environment: Environment, text: string): string =>
+  /[/\\]/.test(text) ? expandHome(text, environment) : datasetPlace(environment, text);
+
 /** Where no shell has replaced `~`, as in a file or within quotes. `~name/x` stays as it is. */
 export function expandHome(path: string, environment: Environment): string {
   return path === "~" || path.startsWith("~/") ? `${homeFolder(environment)}${path.slice(1)}` : path;

@@ -5,7 +5,7 @@ import { type ChaosPlan, parsePlan } from "./chaos/plan.ts";
 import { logWords } from "../terminal/options/service_options.ts";
 import { givenWords } from "../terminal/options/run_options.ts";
 import type { CommandContext, OptionSpec, OptionValues } from "../terminal/command.ts";
-import { mustBeCorpus } from "../model/data/corpus.ts";
+import { mustBeCorpus } from "../model/prepare/collect_small.ts";
 import { keepPage } from "../observe/dashboard/keep_page.ts";
 import { nextLines } from "../observe/screen/next_lines.ts";
 import { exitFailed, exitFine, Stopped, Terminated, UsageError } from "../program/errors.ts";

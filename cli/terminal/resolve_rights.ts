@@ -14,7 +14,7 @@ interface RightsQuestion {
   readonly declares: (name: string) => boolean;
   readonly environment: Environment;
   readonly dataFolder: () => string;
-  readonly corpus: string | null;
+  readonly corpora: readonly string[]; // texts and datasets of runs
   readonly runs: readonly string[];
   readonly programFolders: readonly string[];
   readonly executable: string;
@@ -38,12 +38,12 @@ export function resolveRights(question: RightsQuestion): HeldRights {
 }
 
 function pathsOf(place: Place, question: RightsQuestion): string[] {
-  const { options, declares, environment, dataFolder, programFolders, corpus } = question;
+  const { options, declares, environment, dataFolder, programFolders, corpora } = question;
   switch (place) {
     case "data":
       return [resolve(dataFolder())];
     case "corpus":
-      return corpus === null ? [] : [resolve(corpus)];
+      return corpora.map((path) => resolve(path));
     case "tuning": {
       const folder = tuningFolder(environment);
       return folder === null ? [] : [resolve(folder, tuningName)];

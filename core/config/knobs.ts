@@ -190,9 +190,9 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     unit: "",
     maxLength: 4096,
     pattern: /\S/,
-    patternText: '"sotu" or the path of a text file',
+    patternText: '"sotu" or the path of a text or dataset',
     default: "sotu",
-    doc: "The training text: sotu (State of the Union addresses) or the path of a text file.",
+    doc: "What to train on: sotu (State of the Union addresses), the path of a text, or a prepared dataset's folder.",
   },
   "data.heldOutFraction": float(
     { min: 0.001, max: 0.5, unit: "of the text", default: 0.04 },

@@ -1,6 +1,6 @@
 /**
  * Parses untrusted objects into a configuration: a TOML file with flags on top, or the one in `welcome`. A flag
- * precedes file, size and default. Nothing throws. Unknown keys are refused, because a typo must not train a model with
+ * precedes file, dataset, size and default. Nothing throws. Unknown keys are refused, because a typo must not train a model with
  * a default.
  */
 
@@ -13,7 +13,7 @@ import { type BrokenRule, brokenRules } from "./rules.ts";
 import { defaultSize, isSizedPath, isSizeName, type SizeName } from "../config/size.ts";
 import { didYouMean } from "./suggest.ts";
 
-export type Origin = "default" | "size" | "file" | "flag";
+export type Origin = "default" | "size" | "dataset" | "file" | "flag";
 export type Origins = Readonly<Record<KnobPath, Origin>>;
 
 export interface Problem {
@@ -24,6 +24,7 @@ export interface Problem {
 
 export interface ResolveInput {
   readonly size?: string;
+  readonly dataset?: Readonly<Record<string, unknown>>; // what follows from a prepared one, by path
   readonly file?: unknown; // parsed TOML
   readonly overrides?: Readonly<Record<string, unknown>>; // flags, by path
 }
@@ -39,9 +40,13 @@ export interface GivenSettings {
   readonly problems: readonly Problem[];
 }
 
-export function readGiven({ size, file = {}, overrides = {} }: ResolveInput): GivenSettings {
+export function readGiven({ size, dataset = {}, file = {}, overrides = {} }: ResolveInput): GivenSettings {
   const flags = Object.entries(size === undefined ? overrides : { size, ...overrides });
-  const sources = [["file", readTable(file)], ["flag", readSettings(flags)]] as const;
+  const sources = [
+    ["dataset", readSettings(Object.entries(dataset))],
+    ["file", readTable(file)],
+    ["flag", readSettings(flags)],
+  ] as const;
   const problems: Problem[] = [];
   const values = new Map<KnobPath, KnobValue>();
   const origins = Object.fromEntries(knobPaths.map((path) => [path, originOf(path)])) as Record<KnobPath, Origin>;

@@ -32,7 +32,7 @@ async function heldBy(name: string, words: readonly string[], home: string): Pro
     declares,
     environment,
     dataFolder,
-    corpus: null,
+    corpora: [],
     runs: [],
     ...ownProgram(environment),
   });

@@ -44,9 +44,10 @@ export class Dataset {
 
   constructor(options: { folder: string; manifest: DatasetManifest; tokenizer: Tokenizer }) {
     const { folder, manifest } = options;
+    const place = placeOfFiles(folder, manifest);
     const open = (split: DatasetSplit) =>
       new TokenReader({
-        files: split.files.map((file) => ({ path: `${folder}/${file.name}`, tokens: file.tokens })),
+        files: split.files.map((file) => ({ path: `${place}/${file.name}`, tokens: file.tokens })),
         tokenBytes: manifest.tokenBytes,
       });
     this.folder = folder;
@@ -89,9 +90,15 @@ export class Dataset {
   }
 }
 
+/** The folder with the shards: a run may use a dataset that is elsewhere. */
+export const placeOfFiles = (folder: string, { folder: elsewhere }: Pick<DatasetManifest, "folder">): string =>
+  elsewhere ?? folder;
+
 export async function openDataset(folder: string): Promise<Dataset> {
   const manifest = await readDatasetManifest(folder);
-  const problem = manifest === null ? `it has no valid ${manifestName}` : await firstProblem(folder, filesOf(manifest));
+  const problem = manifest === null
+    ? `it has no valid ${manifestName}`
+    : await firstProblem(placeOfFiles(folder, manifest), filesOf(manifest));
   if (manifest === null || problem !== null) {
     throw new UserError(`The dataset in '${folder}' is incomplete or changed: ${problem}`, {
       next: "Check the path, or prepare the dataset again",

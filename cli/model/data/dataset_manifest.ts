@@ -2,7 +2,7 @@
  * `dataset.json`: describes a prepared dataset. It is written last, so a folder without it is not a dataset.
  *
  * `hash` names the data in the protocol: the SHA-256 of the lines `<sha256>  <name>\n` of tokenizer, held-out file and
- * shards, as from `sha256sum tokenizer.json heldout.bin train-*.bin | sha256sum`.
+ * shards, as from `sha256sum tokenizer.json heldout-*.bin train-*.bin | sha256sum`.
  */
 
 import * as v from "valibot";
@@ -11,6 +11,7 @@ import { readIfPresent } from "../../files/disk.ts";
 
 export const datasetFormat = "iota-dataset-1";
 export const manifestName = "dataset.json";
+export const tokenizerName = "tokenizer.json";
 
 const requestShape = v.object({
   corpusHash: sha256Shape, // of the whole corpus
@@ -20,18 +21,25 @@ const requestShape = v.object({
   seed: countShape,
 });
 
-const splitShape = v.object({
+export const splitShape = v.object({
   documents: countShape,
   textBytes: countShape,
   tokens: countShape,
   files: v.array(v.object({ ...fileEntryShape.entries, tokens: countShape })),
 });
 
-const sourceShape = v.object({
+export const sourceShape = v.object({
   documents: countShape,
   textBytes: countShape,
   duplicates: countShape, // documents that are equal to another
   duplicateBytes: countShape,
+});
+
+const inputShape = v.object({
+  name: v.string(),
+  format: v.string(),
+  weight: v.number(), // how often its training documents are used in a pass
+  ...sourceShape.entries,
 });
 
 const manifestShape = v.object({
@@ -41,6 +49,8 @@ const manifestShape = v.object({
   request: requestShape,
   tokenBytes: v.picklist([2, 4]), // little-endian u16 up to 65,536 tokens of vocabulary, u32 above
   source: v.optional(sourceShape), // older versions did not write it
+  inputs: v.optional(v.array(inputShape)), // as the source
+  folder: v.optional(v.string()), // with the shards, where they are not beside the manifest
   tokenizer: fileEntryShape,
   train: splitShape,
   heldOut: splitShape,
@@ -50,6 +60,7 @@ const manifestShape = v.object({
 
 export type DatasetRequest = Readonly<v.InferOutput<typeof requestShape>>;
 export type DatasetSource = Readonly<v.InferOutput<typeof sourceShape>>;
+export type DatasetInput = Readonly<v.InferOutput<typeof inputShape>>;
 export type DatasetSplit = Readonly<v.InferOutput<typeof splitShape>>;
 export type DatasetManifest = Readonly<v.InferOutput<typeof manifestShape>>;
 

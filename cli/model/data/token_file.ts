@@ -12,7 +12,7 @@ export function tokenBytesFor(vocabSize: number): TokenBytes {
 }
 
 /** Every machine Deno runs on is little-endian, so the array's memory is the file's bytes. */
-export function tokensAsBytes(tokens: Iterable<number>, tokenBytes: TokenBytes): Uint8Array {
+export function tokensAsBytes(tokens: Iterable<number>, tokenBytes: TokenBytes): Uint8Array<ArrayBuffer> {
   const array = tokenBytes === 2 ? Uint16Array.from(tokens) : Uint32Array.from(tokens);
   return new Uint8Array(array.buffer);
 }

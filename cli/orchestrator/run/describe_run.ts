@@ -17,7 +17,6 @@ export interface TextFacts {
   readonly bytesPerToken: number;
   readonly unigramEntropy: number; // nats per token of the held-out split
   readonly use: TextUse | null; // null: an older version's dataset
-  readonly doubt?: string | null; // what it could be instead of prose
 }
 
 export interface TextUse {
@@ -105,15 +104,12 @@ function payloadText({ payload = defaultPayloadCodec, density = densities.defaul
 }
 
 export function describeText(
-  { corpus, tokens, bytesPerToken, unigramEntropy, use, doubt = null }: TextFacts,
+  { corpus, tokens, bytesPerToken, unigramEntropy, use }: TextFacts,
 ): string[] {
   return [
     `text   ${corpus}: ${tokens} training tokens of ${bytesPerToken.toFixed(2)} bytes; ` +
     `held-out unigram entropy ${unigramEntropy.toFixed(3)} nats per token`,
     ...(use === null ? [] : describeUse(corpus, use)),
-    ...(doubt === null
-      ? []
-      : [`       taken for prose, though ${doubt}: if it is not, pass a file with the texts alone`]),
   ];
 }
 

@@ -11,6 +11,7 @@ import { tomlValue } from "../../../core/config/knob.ts";
 import { knobAt, knobPaths } from "../../../core/config/knobs.ts";
 import { checkRules, type GivenSettings, type Origins, readGiven } from "../../../core/settings/parse.ts";
 import { type FoundCheckpoint, latestCheckpoint } from "../../model/checkpoint/checkpoint.ts";
+import { withDatasetSettings } from "../../model/prepare/dataset_settings.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import type { ConfigFile } from "../../terminal/options/config_file.ts";
 import { UserError } from "../../program/errors.ts";
@@ -47,7 +48,8 @@ export async function planRun(
   context: CommandContext,
   ownPath: (name: string) => Promise<string> | string,
 ): Promise<RunPlan> {
-  const run = await givenRun(context);
+  const typed = await givenRun(context);
+  const run = { ...typed, input: await withDatasetSettings(typed.input) };
   const given = readGiven(run.input);
   if (given.problems.length > 0) throw await settingsError(given.problems, run);
   const name = given.values.get("name") ?? knobAt("name").default;

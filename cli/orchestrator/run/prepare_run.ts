@@ -6,7 +6,7 @@
 import { openProgress } from "../../terminal/output/progress.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import type { Dataset } from "../../model/data/dataset.ts";
-import { type DatasetPlan, planDataset } from "../../model/data/prepare_dataset.ts";
+import { type DatasetPlan, planDataset } from "../../model/prepare/plan_dataset.ts";
 import { mustBeTokenizerOf } from "../../model/data/tokenizer_file.ts";
 import { UserError } from "../../program/errors.ts";
 import { folderMark, openRunFolder, putRunAside } from "../../files/run_folder.ts";
@@ -95,9 +95,9 @@ async function writeRun(
   const key = await openHubKey(context, plan);
   if (changes.length > 0) refuseWhileHeld(path); // before reporting changed settings
   sayChanges(context, changes);
-  const progress = openProgress(output, "turning the text into tokens", "characters");
+  const progress = openProgress(output, "turning the text into tokens", "bytes");
   const dataset = await text.write((done, total) => progress.at(done, total)).finally(() => progress.close());
-  const facts = textFacts(dataset, { corpus, doubt: text.doubt });
+  const facts = textFacts(dataset, corpus);
   output.event({ type: "text", ...facts });
   for (const line of describeText(facts)) output.line(line);
   if (!isResumed) {
@@ -107,7 +107,7 @@ async function writeRun(
   return { dataset, key };
 }
 
-function textFacts({ manifest }: Dataset, read: Pick<TextFacts, "corpus" | "doubt">): TextFacts {
+function textFacts({ manifest }: Dataset, corpus: string): TextFacts {
   const { source, request, train, heldOut, bytesPerToken, unigramEntropy } = manifest;
   const use = source === undefined ? null : {
     ...source,
@@ -115,7 +115,7 @@ function textFacts({ manifest }: Dataset, read: Pick<TextFacts, "corpus" | "doub
     heldOutBytes: heldOut.textBytes,
     maxBytes: request.maxBytes,
   };
-  return { ...read, tokens: train.tokens, bytesPerToken, unigramEntropy, use };
+  return { corpus, tokens: train.tokens, bytesPerToken, unigramEntropy, use };
 }
 
 async function planText({ folder: { path, isResumed }, config, saved, found }: TextPlan): Promise<DatasetPlan> {

@@ -8,7 +8,7 @@ import type { KnobPath, KnobValue } from "../../../core/config/knob.ts";
 import { payloadCodecNames } from "../../../core/config/payload_codec_names.ts";
 import type { Origins, Problem, ResolveInput } from "../../../core/settings/parse.ts";
 import type { CommandContext, OptionSpec, OptionValues } from "../command.ts";
-import { type Environment, expandHome } from "../../program/paths.ts";
+import { datasetNamed, type Environment, expandHome } from "../../program/paths.ts";
 import type { ConfigFile } from "./config_file.ts";
 import { UsageError, UserError } from "../../program/errors.ts";
 import { hubOptions, hubTable, settingName } from "./hub_options.ts";
@@ -90,7 +90,13 @@ export const runOptions: readonly OptionSpec[] = [
     kind: "string",
     placeholder: "NAME",
     defaultText: defaultOf("data.corpus"),
-    doc: "the training text: sotu (State of the Union addresses), or the path of a text file",
+    doc: "the training text: sotu (State of the Union addresses), or a file or folder of texts",
+  },
+  {
+    name: "data-set",
+    kind: "string",
+    placeholder: "NAME",
+    doc: "train on a dataset from iota data prepare: its folder, or its name in your data folder",
   },
   {
     name: "prompt",
@@ -122,11 +128,12 @@ export const flagPaths: Readonly<Record<string, KnobPath>> = {
   seed: "seed",
   codec: "pipeline.codec",
   merge: "outer.payload",
-  corpus: "data.corpus",
+  corpus: corpusPath,
+  "data-set": corpusPath,
   prompt: "sample.prompt",
 };
 
-const textFlags: ReadonlySet<string> = new Set(["codec", "merge", "corpus", "prompt"]);
+const textFlags: ReadonlySet<string> = new Set(["codec", "merge", "corpus", "data-set", "prompt"]);
 
 interface ResolvedRun {
   readonly config: RunConfig;
@@ -136,12 +143,17 @@ interface ResolvedRun {
 export async function overridesOf(
   { options, environment }: Pick<CommandContext, "options" | "environment">,
 ): Promise<Record<string, KnobValue>> {
+  if (options.given("corpus") && options.given("data-set")) {
+    throw new UsageError("--corpus and --data-set both name what to train on", { next: "Leave one of them out" });
+  }
   const overrides: Record<string, KnobValue> = {};
   for (const [name, path] of Object.entries(flagPaths)) {
     if (!options.given(name)) continue; // a command need not have all of them
     const isText = textFlags.has(name);
     const value = isText ? options.text(name) : options.number(name);
-    if (value !== undefined) overrides[path] = value;
+    if (value !== undefined) {
+      overrides[path] = name === "data-set" ? datasetNamed(environment, String(value)) : value;
+    }
   }
   if (options.flag("deterministic")) overrides["deterministic"] = true;
   const text = options.text("set");
@@ -200,7 +212,7 @@ function mustAgree(
   );
 }
 
-/** The run's text file; null: the built-in text, or a value that cannot be a path. */
+/** The run's text; null: the built-in one, or a value that cannot be a path. */
 export async function corpusFile(
   context: CommandContext,
   table: Table,

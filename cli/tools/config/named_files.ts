@@ -6,7 +6,7 @@
 import { dirname, resolve } from "node:path";
 import type { Problem } from "../../../core/settings/parse.ts";
 import type { ConfigFile } from "../../terminal/options/config_file.ts";
-import { readCorpus } from "../../model/data/corpus.ts";
+import { mustBeCorpus } from "../../model/prepare/collect_small.ts";
 import { type CommandContext, commonOptions } from "../../terminal/command.ts";
 import { isPathOption } from "../../terminal/options/args.ts";
 import { nodeOptions } from "../../terminal/options/node_options.ts";
@@ -43,7 +43,7 @@ async function textProblems(table: ConfigFile["table"], environment: Environment
   const resolved = resolveRunFile({ table: file });
   const folder = { path: noFolder, isResumed: false };
   if (resolved.ok) return await problemOf("data.corpus", () => mustHaveText({ folder, ...resolved }));
-  return corpus === null ? [] : await problemOf("data.corpus", () => readCorpus(corpus));
+  return corpus === null ? [] : await problemOf("data.corpus", () => mustBeCorpus(corpus));
 }
 
 const noFolder = "/nonexistent"; // a new run has no stored text

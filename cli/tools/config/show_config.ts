@@ -59,6 +59,8 @@ function sourceText(path: KnobPath, { config, origins, file, options }: Sources)
     }
     case "size":
       return originOfSized(config, path);
+    case "dataset":
+      return "from the dataset";
     case "default":
       return "default";
   }

@@ -2,7 +2,7 @@
 
 import type { RunConfig } from "../../../core/config/config.ts";
 import type { BatchSource } from "../../../cli/model/data/dataset.ts";
-import { planDataset } from "../../../cli/model/data/prepare_dataset.ts";
+import { planDataset } from "../../../cli/model/prepare/plan_dataset.ts";
 
 export async function withLabData<T>(
   { folder, config }: { folder: string; config: RunConfig },

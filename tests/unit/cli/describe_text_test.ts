@@ -31,15 +31,3 @@ Deno.test("Text of a run: a size that uses a part only says so, and how all of i
     "98 % of own.txt is not used, because data.maxBytes is 200,000: --set data.maxBytes=0 uses all of it",
   ]);
 });
-
-Deno.test("Text of a run: a text that may be a table is said to be taken for prose", () => {
-  const facts = { corpus: "own.txt", tokens: 1, bytesPerToken: 3, unigramEntropy: 5, use: null };
-  assertEquals(describeText({ ...facts, doubt: null }).length, 1);
-  assertEquals(
-    describeText({ ...facts, doubt: "each of its first 30 lines has one comma, as a table's would" }).slice(1),
-    [
-      "       taken for prose, though each of its first 30 lines has one comma, as a table's would: " +
-      "if it is not, pass a file with the texts alone",
-    ],
-  );
-});

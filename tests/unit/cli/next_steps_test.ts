@@ -4,7 +4,7 @@ import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { dispatchRows } from "../../../chain/subtensor/sending/refusal_rows.ts";
 import { refusalError } from "../../../cli/chain/send_call.ts";
 import { dialledUrl } from "../../../cli/chain/run_local_chain.ts";
-import { readCorpus } from "../../../cli/model/data/corpus.ts";
+import { mustBeCorpus } from "../../../cli/model/prepare/collect_small.ts";
 import { runGenerate, sampleModel } from "../../../cli/model/generate/run_generate.ts";
 import { UsageError, UserError } from "../../../cli/program/errors.ts";
 import type { CommandContext } from "../../../cli/terminal/command.ts";
@@ -32,7 +32,7 @@ Deno.test("Corpus: the command that converts a file names it", async () => {
   await withScratchFolder(async (folder) => {
     const path = `${folder}/my text.txt`;
     await Deno.writeFile(path, Uint8Array.of(0x41, 0xe9, 0x41));
-    const { next } = await assertRejects(() => readCorpus(path), UserError);
+    const { next } = await assertRejects(() => mustBeCorpus(path), UserError);
     assertEquals(next, `Convert it first, for example with: iconv -f latin1 -t utf-8 '${path}' > '${path}.utf8'`);
   });
 });

@@ -51,7 +51,7 @@ Deno.test("Tuning file: a swarm in any folder may read the user's, and needs non
       flag: () => false,
       given: () => false,
     };
-    const about = { declares: () => false, dataFolder: () => "/runs/own", corpus: null, runs: [] };
+    const about = { declares: () => false, dataFolder: () => "/runs/own", corpora: [], runs: [] };
     const { read } = resolveRights({
       ...{ rights: swarm.rights, options, environment, ...about },
       ...{ programFolders: [], executable: "iota" },

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertNotEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { openDataset } from "../../../cli/model/data/dataset.ts";
 import type { Dataset } from "../../../cli/model/data/dataset.ts";
-import { planDataset, type PrepareOptions } from "../../../cli/model/data/prepare_dataset.ts";
+import { planDataset, type PrepareOptions } from "../../../cli/model/prepare/plan_dataset.ts";
 import { sha256Hex } from "../../../cli/files/file_entry.ts";
 import { TokenReader, tokensAsBytes } from "../../../cli/model/data/token_file.ts";
 import { UserError } from "../../../cli/program/errors.ts";
@@ -23,7 +23,7 @@ function writeText(folder: string): string {
     (_, i) => Array.from({ length: 40 }, (_, j) => sentence(i, j)).join(" "),
   );
   const path = `${folder}/text.txt`;
-  Deno.writeTextFileSync(path, documents.join("<|endoftext|>"));
+  Deno.writeTextFileSync(path, documents.join("\n<|endoftext|>\n"));
   return path;
 }
 
@@ -84,13 +84,13 @@ Deno.test("Dataset: every document is on one side, about the asked share held ou
 Deno.test("Dataset: counts and entropy are those of the files, the hash is that of sha256sum", async () => {
   await withPrepared((dataset) => {
     const { manifest, folder } = dataset;
-    const heldOut = Deno.readFileSync(`${folder}/heldout.bin`);
+    const heldOut = Deno.readFileSync(`${folder}/heldout-000.bin`);
     const tokens = new Uint16Array(heldOut.buffer);
     assertEquals(tokens.length, manifest.heldOut.tokens);
     assertEquals(tokens.at(-1), dataset.tokenizer.endOfText);
     assertEquals(unigramEntropy(tokens), manifest.unigramEntropy);
     assertEquals(manifest.bytesPerToken, manifest.train.textBytes / manifest.train.tokens);
-    const lines = ["tokenizer.json", "heldout.bin", "train-000.bin"]
+    const lines = ["tokenizer.json", "heldout-000.bin", "train-000.bin"]
       .map((name) => `${sha256Hex(Deno.readFileSync(`${folder}/${name}`))}  ${name}\n`);
     assertEquals(dataset.hash, sha256Hex(lines.join("")));
   });
@@ -115,7 +115,7 @@ Deno.test("Dataset: damage, another request or a changed text make it prepare ag
     assertEquals(Deno.readFileSync(shard), bytes);
     assertNotEquals(await prepareAgain({ ...options, seed: 4 }), dataset.hash);
     assertEquals(await prepareAgain(options), dataset.hash);
-    Deno.writeTextFileSync(options.corpus, "<|endoftext|>one more speech", { append: true });
+    Deno.writeTextFileSync(options.corpus, "\n<|endoftext|>\none more speech", { append: true });
     assertNotEquals(await prepareAgain(options), dataset.hash);
   });
 });
@@ -124,9 +124,9 @@ Deno.test("Dataset: what is used, held out, repeated and left is counted", async
   await withMemoryFolder(async (folder) => {
     const corpus = writeText(folder);
     const text = Deno.readTextFileSync(corpus);
-    const textBytes = new TextEncoder().encode(text.replaceAll("<|endoftext|>", "")).length;
-    const [first = ""] = text.split("<|endoftext|>");
-    Deno.writeTextFileSync(corpus, `<|endoftext|>${first}<|endoftext|>${first}`, { append: true });
+    const textBytes = new TextEncoder().encode(text.replaceAll("\n<|endoftext|>\n", "")).length;
+    const [first = ""] = text.split("\n<|endoftext|>\n");
+    Deno.writeTextFileSync(corpus, `\n<|endoftext|>\n${first}\n<|endoftext|>\n${first}`, { append: true });
     const duplicateBytes = 2 * first.length;
     await withPrepared(({ manifest: { source, train, heldOut } }) => {
       const documents = documentCount + 2;
@@ -139,7 +139,7 @@ Deno.test("Dataset: what is used, held out, repeated and left is counted", async
 Deno.test("Dataset: of two long documents in a file the asked share is held out, not one of them", async () => {
   await withMemoryFolder(async (folder) => {
     const corpus = writeText(folder);
-    const [first, ...others] = Deno.readTextFileSync(corpus).split("<|endoftext|>");
+    const [first, ...others] = Deno.readTextFileSync(corpus).split("\n<|endoftext|>\n");
     Deno.writeTextFileSync(corpus, `${first}\n<|endoftext|>\n${others.join("\n\n")}`);
     await withPrepared(({ manifest: { train, heldOut } }) => {
       const share = heldOut.textBytes / (heldOut.textBytes + train.textBytes);
@@ -184,11 +184,11 @@ Deno.test("Dataset: texts that cannot be split or tokenised are refused with the
     const error = await assertRejects(() => withPrepared(() => {}, overrides), UserError, includes);
     assert(error instanceof UserError && error.next !== undefined);
   };
-  await refused({ vocabSize: 256 }, "model.vocabSize must be at least 320");
+  await refused({ vocabSize: 256 }, "A tokenizer has at least 320 tokens");
   await refused({ vocabSize: 65_536 }, "varied enough for only");
   await withMemoryFolder(async (folder) => {
     Deno.writeTextFileSync(`${folder}/one.txt`, "a single short document");
-    await refused({ corpus: `${folder}/one.txt` }, "it has 1 different document");
+    await refused({ corpus: `${folder}/one.txt` }, "it has 1 different document in");
     await refused({ folder: `${folder}/one.txt/data` }, "one.txt/data");
   });
 });

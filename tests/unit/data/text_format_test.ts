@@ -1,7 +1,7 @@
 /** What a file is told to be by its content: formats by their bytes, records, and prose that looks like either. */
 
 import { assertEquals, assertMatch } from "@std/assert";
-import { binaryFormat, encodingOf, findRecords } from "../../../cli/model/data/text_format.ts";
+import { binaryFormat, encodingOf, recordsIn } from "../../../cli/model/inputs/text_format.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const latin = (text: string): Uint8Array => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
@@ -48,15 +48,6 @@ Deno.test("Text format: what is left of UTF-16 without its zero bytes is not tex
   }
 });
 
-Deno.test("Text format: zero bytes within text are a hole, wherever they are", () => {
-  const texts = [
-    `${prose.repeat(30)}${"\0".repeat(512)}${prose}`,
-    `${prose}\0`.repeat(40),
-    "one\0two \0three\n\0".repeat(40),
-  ];
-  for (const text of texts) assertMatch(binaryFormat(bytesOf(text), "a.txt")?.found ?? "", /bytes are zero, the first/);
-});
-
 Deno.test("Text format: programs, audio, video and pictures are named by their first bytes", () => {
   const cases: [string, string][] = [
     ["MZ\x90\0\x03\0\0\0\x04\0\0\0\xff\xff\0\0", "it is a program (Windows)"],
@@ -95,161 +86,83 @@ const lines = (count: number, lineOf: (i: number) => string, ends = "\n") =>
   Array.from({ length: count }, (_, i) => lineOf(i)).join(ends) + ends;
 const sentence = (i: number) => `${["The quick", "A lazy", "Some brown"][i % 3]} animal number ${i} jumps over the dog`;
 
-const records: [name: string, text: string, says: RegExp, next: RegExp][] = [
+const records: [name: string, text: string, says: RegExp, format: string][] = [
   [
     "pandas' default CSV",
     `,text,label\n${lines(30, (i) => `${i},"${sentence(i)}, again",${i % 2}`)}`,
-    /3 columns \(CSV\)/,
-    /row\[1\].*\[1:\]/,
+    /table of 3 columns/,
+    "csv",
   ],
   [
     "CSV with semicolons",
     `id;text;label\n${lines(30, (i) => `${i};${sentence(i)}${i % 3 ? ", yes" : ""};${i % 2}`)}`,
-    /3 columns \(separated by semicolons\)/,
-    /row\[1\].*delimiter='\\''?;/,
+    /table of 3 columns/,
+    "csv",
   ],
-  [
-    "CSV with bars",
-    `id|text\n${lines(30, (i) => `${i}|${sentence(i)}`)}`,
-    /2 columns \(separated by bars\)/,
-    /row\[1\]/,
-  ],
+  ["CSV with bars", `id|text\n${lines(30, (i) => `${i}|${sentence(i)}`)}`, /table of 2 columns/, "csv"],
   [
     "CRLF, the last column quoted",
     `id,text\r\n${lines(30, (i) => `${i},"${sentence(i)}, so"`, "\r\n")}`,
-    /2 columns \(CSV\)/,
-    /row\[1\]/,
+    /table of 2 columns/,
+    "csv",
   ],
-  [
-    "CRLF within a field",
-    `id,text\r\n${lines(30, (i) => `${i},"one\r\ntwo, three"`, "\r\n")}`,
-    /2 columns \(CSV\)/,
-    /row\[1\]/,
-  ],
-  [
-    "a name that ends in ?",
-    `id,question?,answer\n${lines(30, (i) => `${i},${sentence(i)},no`)}`,
-    /3 columns \(CSV\)/,
-    /row\[1\]/,
-  ],
-  ["a long name", `id,${"x".repeat(50)}\n${lines(30, (i) => `${i},${sentence(i)}`)}`, /2 columns \(CSV\)/, /row\[1\]/],
-  ["no names", lines(30, (i) => `${i},${sentence(i)},yes`), /3 columns \(CSV\)/, /newline=\S*\)\) if len/],
-  [
-    "no numbers, no quotation marks",
-    `text,label\n${lines(30, (i) => `${sentence(i)},pos`)}`,
-    /2 columns \(CSV\)/,
-    /row\[0\]/,
-  ],
-  [
-    "spaces before quotation marks",
-    `id, "text"\n${lines(30, (i) => `${i}, "te, xt ${i}"`)}`,
-    /2 columns \(CSV\)/,
-    /skipinitialspace/,
-  ],
+  ["CRLF within a field", `id,text\r\n${lines(30, (i) => `${i},"one\r\ntwo"`, "\r\n")}`, /table of 2 columns/, "csv"],
+  ["no names", lines(30, (i) => `${i},${sentence(i)},yes`), /table of 3 columns/, "csv"],
+  ["no numbers, no quotation marks", `text,label\n${lines(30, (i) => `${sentence(i)},pos`)}`, /2 columns/, "csv"],
+  ["spaces before quotation marks", `id, "text"\n${lines(30, (i) => `${i}, "te, xt ${i}"`)}`, /2 columns/, "csv"],
   [
     "one record with a field too many",
     `id,text\n${lines(30, (i) => i === 7 ? "7,a,b" : `${i},${sentence(i)}`)}`,
-    /2 columns \(CSV\)/,
-    /len\(row\)>1/,
+    /2 columns/,
+    "csv",
   ],
-  ["one column", `text\n${lines(30, (i) => `"He said ""${i}"", and left"`)}`, /1 column \(CSV\)/, /row\[0\]/],
-  ["TSV", `id\ttext\n${lines(30, (i) => `${i}\t${sentence(i)}, yes`)}`, /2 columns \(TSV\)/, /row\[1\]/],
-  ["few records", 'id,text\n1,"one"\n2,"two"\n3,"three"\n', /2 columns \(CSV\)/, /row\[1\]/],
-  [
-    "JSON Lines",
-    lines(9, (i) => JSON.stringify({ id: `${i}`, text: sentence(i) })),
-    /JSON Lines, records with fields/,
-    /'\.text \/\/ empty/,
-  ],
-  [
-    "JSON Lines below a comment",
-    `# data\n${lines(9, (i) => JSON.stringify({ text: sentence(i) }))}`,
-    /JSON Lines, records with fields/,
-    /'\.text/,
-  ],
-  [
-    "JSON Lines of strings",
-    lines(30, (i) => JSON.stringify(sentence(i))),
-    /JSON Lines, strings in quotation marks/,
-    /'\. \+ /,
-  ],
-  [
-    "JSON Lines of lists",
-    lines(30, (i) => JSON.stringify([i, "u", sentence(i)])),
-    /JSON Lines, lists/,
-    /'\.\[2\] \/\/ empty/,
-  ],
-  ["JSON, a list of strings", JSON.stringify([sentence(1), sentence(2)]), /JSON, lists/, /'\.\. \| strings \+ /],
-  ["JSON in lists in lists", '[\n [\n {"text":"x"}]]', /JSON, records with fields/, /objects \| \.text/],
-  [
-    "JSON of a field with a list",
-    '{\n  "chapters": [\n    "one"\n  ]\n}\n',
-    /JSON, records with fields/,
-    /\.\. \| strings/,
-  ],
-  [
-    "JSON that was cut off",
-    `[${lines(9, (i) => `${JSON.stringify({ text: sentence(i) })},`)} {"text": "it st`,
-    /JSON, records/,
-    /\.text/,
-  ],
-  [
-    "JSON Lines with a damaged line",
-    lines(30, (i) => i === 20 ? '{"text": oops' : JSON.stringify({ text: sentence(i) })),
-    /JSON Lines, records/,
-    /\.text/,
-  ],
+  ["one column", `text\n${lines(30, (i) => `"He said ""${i}"", and left"`)}`, /1 column$/, "csv"],
+  ["TSV", `id\ttext\n${lines(30, (i) => `${i}\t${sentence(i)}, yes`)}`, /2 columns/, "csv"],
+  ["JSON Lines", lines(9, (i) => JSON.stringify({ id: `${i}`, text: sentence(i) })), /a JSON record/, "jsonl"],
+  ["JSON Lines of lists", lines(30, (i) => JSON.stringify([i, "u", sentence(i)])), /a JSON list/, "jsonl"],
+  ["JSON, a list of strings", JSON.stringify([sentence(1), sentence(2)]), /a JSON list/, "json"],
+  ["JSON in lists in lists", '[\n [\n {"text":"x"}]]', /a JSON list/, "json"],
+  ["JSON of a field with a list", '{\n  "chapters": [\n    "one"\n  ]\n}\n', /a JSON record/, "jsonl"],
+  ["one record, then prose", `{"title": "A story"}\n${prose.repeat(20)}`, /a JSON record/, "jsonl"],
 ];
 
-Deno.test("Text format: records are named and refused, with the command that takes their texts out", () => {
-  for (const [name, text, says, next] of records) {
-    const { refused } = findRecords(text, "a.txt");
-    assertMatch(refused?.found ?? "prose", says, name);
-    assertMatch(refused?.next ?? "", next, name);
+Deno.test("Text format: records are not taken for prose, and their format is named", () => {
+  for (const [name, text, says, format] of records) {
+    const found = recordsIn(bytesOf(text));
+    assertMatch(found?.found ?? "prose", says, name);
+    assertEquals(found?.format, format, name);
   }
 });
 
-const isTable = /^each of its first \d+ lines has (one|\d) (comma|tab|semicolon)s?, as a table's would$/;
-
-const texts: [name: string, text: string, doubt: RegExp | null][] = [
-  ["prose", prose.repeat(30), isTable],
-  ["verse", lines(30, () => "Roses are red, violets are blue"), isTable],
-  ["verse without spaces after its commas", lines(30, () => "床前明月光,疑是地上霜"), isTable],
-  ["names", lines(30, (i) => `Smith, John ${i}`), isTable],
-  ["dialogue", lines(30, (i) => `Well, said he ${i}`), isTable],
-  ["dialogue in quotation marks", lines(30, (i) => `He said, "No, number ${i}."`), isTable],
-  ["a recipe", lines(30, (i) => `${i} cups flour, sifted`), isTable],
-  ["speakers before tabs", lines(30, (i) => `ALICE\tHello there ${i}`), isTable],
-  ["three lines of verse", lines(4, () => "Roses are red, violets are blue"), null],
-  ["lines that end in commas", lines(30, () => "Tyger Tyger burning bright,"), null],
-  ["code", lines(30, (i) => `call(${i});`), null],
-  ["indented by tabs", lines(30, (i) => `\tindented line ${i}`), null],
-  ["a list in YAML", lines(30, (i) => `- text: foo, ${i}\n  label: 1`), null],
-  ["a table below a sentence with as many commas", `${prose}a,b,c\n${lines(30, () => "1,2,3")}`, isTable],
-  [
-    "a few lines in quotation marks",
-    lines(5, (i) => `"${sentence(i)}"`),
-    /^each line is in quotation marks, as in JSON$/,
-  ],
-  ["paragraphs in quotation marks", lines(60, (i) => i % 2 ? "" : `"${sentence(i)}"`), null],
-  ["one record, then prose", `{"title": "A story"}\n${prose.repeat(20)}`, /^it begins as JSON does$/],
-  ["words in braces", '{ "So he said", they wrote }, and nobody answered.\n', null],
-  ["a quotation in braces", '{"quote": is how he began the book.}\nIt went on.\n', null],
-  ["a footnote", "[1] A footnote first.\n", null],
-  ["spoken first", `"Come in," she said. "Sit down."\n${prose}`, null],
+const texts: [name: string, text: string][] = [
+  ["prose", prose.repeat(30)],
+  ["verse", lines(30, () => "Roses are red, violets are blue")],
+  ["verse without spaces after its commas", lines(30, () => "床前明月光,疑是地上霜")],
+  ["names", lines(30, (i) => `Smith, John ${i}`)],
+  ["dialogue", lines(30, (i) => `Well, said he ${i}`)],
+  ["dialogue in quotation marks", lines(30, (i) => `He said, "No, number ${i}."`)],
+  ["a recipe", lines(30, (i) => `${i} cups flour, sifted`)],
+  ["speakers before tabs", lines(30, (i) => `ALICE\tHello there ${i}`)],
+  ["lines that end in commas", lines(30, () => "Tyger Tyger burning bright,")],
+  ["code", lines(30, (i) => `call(${i});`)],
+  ["indented by tabs", lines(30, (i) => `\tindented line ${i}`)],
+  ["a list in YAML", lines(30, (i) => `- text: foo, ${i}\n  label: 1`)],
+  ["a table below a sentence with as many commas", `${prose}a,b,c\n${lines(30, () => "1,2,3")}`],
+  ["lines in quotation marks", lines(30, (i) => `"${sentence(i)}"`)],
+  ["words in braces", '{ "So he said", they wrote }, and nobody answered.\n'],
+  ["a quotation in braces", '{"quote": is how he began the book.}\nIt went on.\n'],
+  ["a footnote", "[1] A footnote first.\n"],
+  ["spoken first", `"Come in," she said. "Sit down."\n${prose}`],
 ];
 
-Deno.test("Text format: prose that looks like records is prose; where that is unclear, it is said", () => {
-  for (const [name, text, says] of texts) {
-    const { refused, doubt } = findRecords(text, "a.txt");
-    assertEquals(refused, null, name);
-    if (says === null) assertEquals(doubt, null, name);
-    else assertMatch(doubt ?? "no doubt", says, name);
-  }
+Deno.test("Text format: prose that looks like records is prose", () => {
+  for (const [name, text] of texts) assertEquals(recordsIn(bytesOf(text)), null, name);
 });
 
-Deno.test("Text format: a megabyte of either is judged by its beginning", () => {
-  for (const text of [`"${prose.repeat(20_000)}`, `id,text\n1,"${prose.repeat(20_000)}`, `[${"[".repeat(1_000_000)}`]) {
-    assertEquals(findRecords(text, "a.txt").refused, null);
+Deno.test("Text format: sixty thousand characters of either are judged in no time", () => {
+  for (
+    const text of [`"${prose.repeat(800)}`, `id,text\n1,"${prose.repeat(800)}`, "[".repeat(65_536), "{".repeat(65_536)]
+  ) {
+    assertEquals(recordsIn(bytesOf(text)), null);
   }
 });

@@ -42,10 +42,8 @@ const video = (bytes: string, name: string, at = 0): Signature => ({
 const program = (bytes: string, system: string): Signature => ({ bytes, kind: `a program (${system})`, next: none });
 
 const signatures: readonly Signature[] = [
-  { bytes: "\x1f\x8b", kind: "compressed with gzip", next: piped("gzip", "-dc") },
   { bytes: "BZh", kind: "compressed with bzip2", next: piped("bzip2", "-dc") },
   { bytes: "\xfd7zXZ\0", kind: "compressed with xz", next: piped("xz", "-dc") },
-  { bytes: "\x28\xb5\x2f\xfd", kind: "compressed with zstd", next: piped("zstd", "-dc") },
   { bytes: "\x04\x22\x4d\x18", kind: "compressed with lz4", next: piped("lz4", "-dc") },
   {
     bytes: "PK\x03\x04",
@@ -62,7 +60,6 @@ const signatures: readonly Signature[] = [
   },
   { bytes: "{\\rtf", kind: "an RTF document", next: exported("from the program that wrote it") },
   { bytes: "\xd0\xcf\x11\xe0", kind: "an old Office document", next: exported("from the program that wrote it") },
-  { bytes: "PAR1", kind: "a Parquet table", next: separated },
   { bytes: "ARROW1", kind: "an Arrow table", next: separated },
   { bytes: "SQLite format 3\0", kind: "an SQLite database", next: exported("with sqlite3") },
   { bytes: "\x89HDF", kind: "an HDF5 file", next: exported("with its own tools") },

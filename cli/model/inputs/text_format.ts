@@ -1,5 +1,5 @@
 /**
- * What a file that is not plain text is, told by its content, and the command that makes text of it.
+ * What a file that this program cannot read is, told by its first bytes, and the command that makes text of it.
  *
  * Unclear texts count as prose. Encodings of one byte a character cannot be told apart: `encodingOf` names the most
  * common.
@@ -7,23 +7,26 @@
 
 import { plural } from "../../terminal/text/format.ts";
 import { shellWord, shellWords } from "../../program/shell_words.ts";
-import { findJson, type JsonText } from "./json_text.ts";
 import { knownFormat } from "./signatures.ts";
-import { findTable, type Table } from "./table_text.ts";
+import { columnsOf } from "./table_text.ts";
 
 interface NotText {
   readonly found: string;
   readonly next: string;
 }
 
-/** Null: nothing speaks against text in UTF-8, whose bytes may still be wrong. */
-export function binaryFormat(bytes: Uint8Array, path: string): NotText | null {
-  const known = knownFormat(bytes);
-  const encoding = known === null ? wideEncoding(bytes) : null;
+/** Null: nothing in its beginning speaks against text in UTF-8, or in UTF-16 with its mark. */
+export function binaryFormat(head: Uint8Array, path: string): NotText | null {
+  const known = knownFormat(head);
+  if (known === null && isMarkedUtf16(head)) return null;
+  const encoding = known === null ? wideEncoding(head) : null;
   if (encoding !== null) return { found: `it is ${encoding}`, next: conversion(encoding, path) };
   if (known !== null) return { found: `it is ${known.kind}`, next: known.next(path) };
-  return hasControls(bytes) ? notText : zeroBytes(bytes, path);
+  return hasControls(head) ? notText : null;
 }
+
+const isMarkedUtf16 = ([a, b, c, d]: Uint8Array): boolean =>
+  (a === 0xff && b === 0xfe && (c !== 0 || d !== 0)) || (a === 0xfe && b === 0xff);
 
 const sampleBytes = 65_536;
 const notText: NotText = { found: "it is a binary file", next: "Pass a text file" };
@@ -34,19 +37,6 @@ function hasControls(bytes: Uint8Array): boolean {
   const sample = bytes.subarray(0, sampleBytes).filter((byte) => byte !== 0);
   return sample.filter((byte) => byte < 8 || (byte > 13 && byte < 32 && byte !== 27)).length >
     mostControls * sample.length;
-}
-
-/** A crash, a full disk or an interrupted download leaves blocks of them. */
-function zeroBytes(bytes: Uint8Array, path: string): NotText | null {
-  const first = bytes.indexOf(0);
-  if (first < 0) return null;
-  let count = 0;
-  for (let at = first; at >= 0; at = bytes.indexOf(0, at + 1)) count += 1;
-  return {
-    found: `${count} of its ${bytes.length} bytes are zero, the first at ${first}`,
-    next: "Get the file again: part of it was not written. Or leave those bytes out: " +
-      `tr -d '\\000' < ${shellWord(path)} > ${shellWord(`${path}.txt`)}`,
-  };
 }
 
 /** `bad`: the offset of the first byte that is not UTF-8. */
@@ -72,56 +62,31 @@ const conversion = (encoding: string, path: string): string =>
     shellWord(`${path}.utf8`)
   }`;
 
-interface RecordsFound {
-  readonly refused: NotText | null;
-  /** Why it may not be prose. */
-  readonly doubt: string | null;
+interface Records {
+  readonly found: string;
+  readonly format: "json" | "jsonl" | "csv";
 }
 
-/** Records instead of prose: their braces, names and commas would be learnt as text. */
-export function findRecords(text: string, path: string): RecordsFound {
-  const json = findJson(text);
-  if (json?.type === "json") return { refused: jsonRefusal(json.json, path), doubt: null };
-  if (json?.type === "unclear") return { refused: null, doubt: json.what };
-  const table = findTable(text);
-  if (table?.type === "table") return { refused: tableRefusal(table.table, path), doubt: null };
-  if (table === null) return { refused: null, doubt: null };
-  const { delimiter, records, columns } = table;
-  const marks = columns === 2 ? `one ${delimiterNames[delimiter]}` : `${columns - 1} ${delimiterNames[delimiter]}s`;
-  return { refused: null, doubt: `each of its first ${records} lines has ${marks}, as a table's would` };
+/** Records instead of prose: their braces, names and commas would be learnt as text. Null: it may be prose. */
+export function recordsIn(head: Uint8Array): Records | null {
+  const decoder = new TextDecoder(head[0] === 0xff ? "utf-16le" : head[0] === 0xfe ? "utf-16be" : "utf-8");
+  const text = decoder.decode(head).trimStart();
+  if (recordStart.test(text)) return { found: "it begins as a JSON record does", format: "jsonl" };
+  if (listStart.test(text)) return { found: "it begins as a JSON list does", format: isList(text) ? "jsonl" : "json" };
+  const columns = columnsOf(text);
+  return columns === null ? null : { found: `it is a table of ${plural(columns, "column")}`, format: "csv" };
 }
 
-const separated = "<|endoftext|>";
-const delimiterNames = { ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar" };
+const string = String.raw`"(?:[^"\\\n]|\\.)*"`;
+const field = String.raw`\{\s*${string}\s*:\s*(?:["{[\d-]|true|false|null)`;
+const recordStart = new RegExp(`^${field}`);
+const listStart = new RegExp(String.raw`^\[\s*(?:\[\s*)*(?:${field}|${string}\s*[,\]]|-?\d[\d.]*\s*,)`);
 
-function jsonRefusal({ isLines, kind, texts }: JsonText, path: string): NotText {
-  const program = `${texts} + "\\n${separated}"`;
-  return {
-    found: `it is ${isLines ? "JSON Lines" : "JSON"}, ${kind}`,
-    next: `Take the texts out: ${shellWords(["jq", "-r", program, path])} > ${shellWord(`${path}.txt`)}`,
-  };
-}
-
-function tableRefusal({ columns, delimiter, index, hasNames, isSpaced }: Table, path: string): NotText {
-  const written = delimiter === "," ? "" : `,delimiter='${delimiter === "\t" ? "\\t" : delimiter}'`;
-  const rows = `csv.reader(open(sys.argv[1],encoding='utf-8-sig',newline='')${written}${
-    isSpaced ? ",skipinitialspace=True" : ""
-  })`;
-  const program = "import csv,sys;csv.field_size_limit(2**30);" +
-    `[print(row[${index}],'${separated}',sep='\\n') for row in list(${rows})${
-      hasNames ? "[1:]" : ""
-    } if len(row)>${index}]`;
-  const name = delimiter === "," ? "CSV" : delimiter === "\t" ? "TSV" : `separated by ${delimiterNames[delimiter]}s`;
-  return {
-    found: `it is a table of ${plural(columns, "column")} (${name})`,
-    next: `Take the column with the text out: ${shellWords(["python3", "-c", program, path])} > ${
-      shellWord(`${path}.txt`)
-    }`,
-  };
-}
+/** A line that is a list of its own. */
+const isList = (text: string): boolean => /^\[.*\]\s*\n\s*\[/.test(text);
 
 /** By its mark or by decoding. */
-type WideEncoding = "UTF-16" | "UTF-32" | "UTF-16LE" | "UTF-16BE"; // a mark says the order of the bytes
+type WideEncoding = "UTF-32" | "UTF-16LE" | "UTF-16BE";
 
 const leastText = 0.95; // of the characters: a few may be newer than this program's tables
 const mostSwapped = 0.1; // of the blanks
@@ -129,8 +94,7 @@ const mostSwapped = 0.1; // of the blanks
 /** Null: it is not, or the bytes say nothing. */
 function wideEncoding(bytes: Uint8Array): WideEncoding | null {
   const [a, b, c, d] = bytes;
-  if (a === 0xff && b === 0xfe) return c === 0 && d === 0 ? "UTF-32" : "UTF-16";
-  if (a === 0xfe && b === 0xff) return "UTF-16";
+  if (a === 0xff && b === 0xfe && c === 0 && d === 0) return "UTF-32";
   if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return "UTF-32";
   const sample = bytes.subarray(0, Math.min(sampleBytes, bytes.length & ~1));
   if (!sample.includes(0) || isNarrow(sample)) return null;
