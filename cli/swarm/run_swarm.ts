@@ -49,7 +49,7 @@ export async function runSwarm(context: CommandContext, unkept: readonly OptionS
   if (!interruption.aborted) {
     lock = await takeRunFolder(context, runPlan, { command: "swarm", port: null });
     await shareTuning(usersFolder(context), folder);
-    sayChanges(context, runPlan.changes);
+    sayChanges(context, runPlan);
   }
   worker.close(); // a process that ends right after this may crash in the driver (ComputeWorker.finish)
   const memory = context.options.text("memory");

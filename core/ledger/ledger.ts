@@ -69,7 +69,8 @@ export function takeEntry(ledger: Ledger, entry: LogEntry): string | null {
 /** After a replayed journal the log continues; after a checkpoint a round begins again. */
 function takeUp(ledger: Ledger, { step, round, isJournaled }: Extract<LogEntry, { type: "begun" }>): void {
   const goesOn = isJournaled && step === ledger.nextStep && ledger.open.every((closed) => closed.round === round);
-  if (!isJournaled) { // without the journal, evaluations are unknown and the secret is another
+  if (!isJournaled) { // evaluations are unknown, the secret is another, and the checkpoint may be cut into other stages
+    ledger.forwardUnits = null;
     ledger.qualities.clear();
     ledger.draws = null;
     ledger.committedRound = null;
@@ -94,7 +95,7 @@ function takeStep(ledger: Ledger, entry: StepEntry): string | null {
   return null;
 }
 
-/** Forward units never change, and their mean over stages is one (model/task_flops.ts). */
+/** Forward units change only with the stages, and their mean over stages is one (model/task_flops.ts). */
 function forwardUnitsProblem({ forwardUnits: before }: Ledger, { step, forwardUnits }: StepEntry): string | null {
   if (before !== null) {
     return before.join() === forwardUnits?.join()

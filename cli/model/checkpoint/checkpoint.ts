@@ -144,26 +144,44 @@ export async function latestCheckpoint(
   return null;
 }
 
-/** Newer checkpoints are ignored: they belong to another run, or to a later state of this one. */
+export interface Retention {
+  readonly newest: number; // how many of the newest stay, at least one
+  readonly everySteps: number; // the first one at or after each multiple of this stays for good; 0: none
+}
+
+/** Of checkpoints up to `round`. Newer ones belong to another run, or to a later state of this one. */
 export async function pruneCheckpoints(
-  options: { folder: string; keep: number; newest: number; disk?: Disk },
+  options: { folder: string; keep: Retention; round: number; disk?: Disk },
 ): Promise<void> {
-  const { folder, keep, newest, disk = realDisk } = options;
-  assert(keep >= 1, `At least one checkpoint must be kept, not ${keep}`);
+  const { folder, keep, round, disk = realDisk } = options;
+  assert(keep.newest >= 1, `At least one checkpoint must be kept, not ${keep.newest}`);
   let kept = 0;
-  for (const name of await checkpointNames(folder)) {
+  const names = (await checkpointNames(folder)).filter((name) => roundOf(name) <= round);
+  const milestones = keep.everySteps === 0 ? null : await milestonesOf(folder, names, keep.everySteps);
+  for (const name of names) {
     const path = `${folder}/${name}`;
-    if (roundOf(name) > newest) continue;
-    if (kept < keep) {
+    if (kept < keep.newest) {
       if (await isFile(`${path}/${manifestName}`)) kept++;
       continue;
     }
+    if (milestones?.has(name)) continue;
     await disk.remove(`${path}/${manifestName}`);
     await disk.syncFolder(path);
     await disk.remove(path);
   }
   const unfinished = await foldersOf(folder, /^round-(\d{6,})\.partial$/);
-  for (const name of unfinished.filter((name) => roundOf(name) < newest)) await disk.remove(`${folder}/${name}`);
+  for (const name of unfinished.filter((name) => roundOf(name) < round)) await disk.remove(`${folder}/${name}`);
+}
+
+async function milestonesOf(folder: string, names: readonly string[], every: number): Promise<Set<string>> {
+  const firstOf = new Map<number, string>(); // by how many multiples it is beyond
+  for (const name of names) { // newest first
+    const path = `${folder}/${name}`;
+    if (!(await isFile(`${path}/${manifestName}`))) continue;
+    firstOf.set(Math.floor((await readManifest(path)).step / every), name);
+  }
+  firstOf.delete(0);
+  return new Set(firstOf.values());
 }
 
 export async function putAsideNewer(options: { folder: string; round: number; disk?: Disk }): Promise<string[]> {

@@ -37,9 +37,13 @@ export async function collectSmall(corpus: string, options: SplitOptions): Promi
   return { text, index, rule: splitOf({ text, index }, options, all.documents - all.duplicates), source: all, inputs };
 }
 
+/** Whether a corpus is a dataset already. */
+export const isPrepared = async (corpus: string): Promise<boolean> =>
+  corpus !== speechesName && await isFile(`${corpus}/${manifestName}`);
+
 /** Reads all of the text and keeps nothing. */
 export async function mustBeCorpus(corpus: string): Promise<void> {
-  if (await isFile(`${corpus}/${manifestName}`)) return;
+  if (await isPrepared(corpus)) return;
   let count = 0;
   for (const { pieces } of await sourcesOf(corpus)) for await (const batch of pieces(() => {})) count += batch.length;
   if (count === 0) throw isEmpty();

@@ -6,10 +6,10 @@
 import { resolve } from "node:path";
 import { assert } from "../../../core/assert.ts";
 import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
-import { type Disk, isFile, realDisk } from "../../files/disk.ts";
+import { type Disk, realDisk } from "../../files/disk.ts";
 import { firstProblem, sha256Hex, writeEntry } from "../../files/file_entry.ts";
 import { UserError } from "../../program/errors.ts";
-import { collectSmall } from "./collect_small.ts";
+import { collectSmall, isPrepared } from "./collect_small.ts";
 import { encodeJob, jobBytesDefault, jobsOf } from "./encode_job.ts";
 import { piecesHash } from "./piece_index.ts";
 import { trainTokenizer } from "./train_tokenizer.ts";
@@ -20,7 +20,6 @@ import {
   type DatasetRequest,
   filesOf,
   isSameRequest,
-  manifestName,
   readDatasetManifest,
   tokenizerName,
 } from "../data/dataset_manifest.ts";
@@ -59,7 +58,7 @@ export async function planDataset(options: PrepareOptions): Promise<DatasetPlan>
     const kept = await keptManifest(options);
     if (kept !== null) return planToOpen(kept, options);
   }
-  if (await isFile(`${corpus}/${manifestName}`)) return await planToAdopt(options);
+  if (await isPrepared(corpus)) return await planToAdopt(options);
   const collected = await collectSmall(corpus, options);
   const { vocabSize, maxBytes, seed } = options;
   const request: DatasetRequest = {

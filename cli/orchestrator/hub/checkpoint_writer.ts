@@ -13,6 +13,7 @@ import {
   pruneCheckpoints,
   readMomentum,
   readStage,
+  type Retention,
   type StageVectors,
   writeCheckpoint,
 } from "../../model/checkpoint/checkpoint.ts";
@@ -22,7 +23,7 @@ import { loadSource } from "../../node/stages/stage_source.ts";
 
 export interface CheckpointPlace {
   readonly folder: string;
-  readonly keep: number;
+  readonly keep: Retention;
   readonly runId: string;
   readonly config: RunConfig;
   readonly stages: readonly StageSpec[];
@@ -77,7 +78,7 @@ export async function storeRound(
     stages: vectors(),
     warn: place.warn,
   });
-  await pruneCheckpoints({ folder: place.folder, keep: place.keep, newest: round });
+  await pruneCheckpoints({ folder: place.folder, keep: place.keep, round });
   return folder;
 }
 

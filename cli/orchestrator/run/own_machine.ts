@@ -11,12 +11,11 @@ import type { HubBlobs } from "../../roles/blob_access.ts";
 import { SignatureThread } from "../../roles/signatures/signature_thread.ts";
 import { ownAddress, probeUpload } from "../../roles/upload_probe.ts";
 import { ArithmeticThreads } from "../hub/arithmetic/arithmetic_thread.ts";
+import type { Retention } from "../../model/checkpoint/checkpoint.ts";
 import { type CheckpointPlace, putBackEarlier, putBackRound, storeRound } from "../hub/checkpoint_writer.ts";
 import type { OrchestratorRoleOptions } from "../hub/running_orchestrator.ts";
 import type { HubPlace } from "./hub_place.ts";
 import type { PreparedRun } from "./prepare_run.ts";
-
-const keptCheckpoints = 3;
 
 interface OwnMachineOptions {
   readonly stages: readonly StageSpec[];
@@ -24,6 +23,7 @@ interface OwnMachineOptions {
   readonly place: HubPlace;
   readonly at: ServedAt;
   readonly blobs: HubBlobs;
+  readonly keep: Retention;
 }
 
 export function ownMachine(prepared: PreparedRun, options: OwnMachineOptions) {
@@ -48,11 +48,11 @@ export function ownMachine(prepared: PreparedRun, options: OwnMachineOptions) {
 
 function roundsOnDisk(
   { folder, config, dataset, runId }: PreparedRun,
-  { stages, blobs, warn }: OwnMachineOptions,
+  { stages, blobs, warn, keep }: OwnMachineOptions,
 ): Pick<OrchestratorRoleOptions, "storeRound" | "putBackRound" | "putBackEarlier"> {
   const place: CheckpointPlace = {
     folder: `${folder.path}/checkpoints`,
-    keep: keptCheckpoints,
+    keep,
     runId,
     config,
     stages,

@@ -11,6 +11,7 @@ import { tomlValue } from "../../../core/config/knob.ts";
 import { knobAt, knobPaths } from "../../../core/config/knobs.ts";
 import { checkRules, type GivenSettings, type Origins, readGiven } from "../../../core/settings/parse.ts";
 import { type FoundCheckpoint, latestCheckpoint } from "../../model/checkpoint/checkpoint.ts";
+import { canRestage } from "../../model/checkpoint/restage.ts";
 import { withDatasetSettings } from "../../model/prepare/dataset_settings.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import type { ConfigFile } from "../../terminal/options/config_file.ts";
@@ -86,7 +87,7 @@ async function planToGoOn(
 ): Promise<RunPlan> {
   const { saved, found, ...before } = await findRun(context, path);
   const { folder: advice } = adviceOf(context, file);
-  const config = await settingsToGoOn(before.config, { given, file, advice: `'${path}': ${advice}` });
+  const config = await settingsToGoOn(before.config, { given, file, found, advice: `'${path}': ${advice}` });
   const isClosed = found !== null && !await hasJournal(path);
   const isOver = isClosed && found.manifest.step >= config.train.steps;
   if (!isClosed) {
@@ -104,17 +105,25 @@ async function planToGoOn(
 
 async function settingsToGoOn(
   before: RunConfig,
-  { given, file, advice }: { given: GivenSettings; file: ConfigFile | null; advice: string },
+  { given, file, found, advice }: {
+    given: GivenSettings;
+    file: ConfigFile | null;
+    found: FoundCheckpoint | null;
+    advice: string;
+  },
 ): Promise<RunConfig> {
   const config = assembleConfig(
     new Map(knobPaths.map((path) => [path, given.values.get(path) ?? valueAt(before, path)])),
   );
-  const refused = changesBetween(before, config).filter(({ path }) => !mayChange(path));
+  const isRecut = found !== null && canRestage(before, config);
+  const refused = changesBetween(before, config)
+    .filter(({ path }) => !mayChange(path) && !(isRecut && path === stagesPath));
   if (refused.length > 0) {
     const problems = refused.map(({ path, from, to }) => ({
       path,
       origin: given.origins[path],
-      text: `${path} must stay ${tomlValue(from)} for the whole run, and is now ${tomlValue(to)}`,
+      text: `${path} must stay ${tomlValue(from)} for the whole run, and is now ${tomlValue(to)}` +
+        (path === stagesPath ? ": only a plain Llama's checkpoint can be cut into other stages" : ""),
     }));
     const next = `Undo that change, or begin another run, not in ${advice}; ` +
       "or use --fresh, which puts the existing run aside";
@@ -124,6 +133,9 @@ async function settingsToGoOn(
   if (!checked.ok) throw await settingsError(checked.problems, { file });
   return config;
 }
+
+/** The checkpoint of a plain model can be cut into other stages. */
+const stagesPath = "pipeline.stages";
 
 async function mustHaveStepsLeft(
   { before, config, done }: { before: RunConfig; config: RunConfig; done: number },
@@ -209,9 +221,15 @@ export async function sayOver(
   output.answer({ ...await savedSummary(path), ...now }, text);
 }
 
-export function sayChanges({ output }: CommandContext, changes: readonly SettingChange[]): void {
+export function sayChanges(
+  { output }: CommandContext,
+  { changes, found }: Pick<RunPlan, "changes" | "found">,
+): void {
   for (const change of changes) {
     output.event({ type: "settingChanged", ...change });
-    output.log.info(`Changed ${describeChange(change)}`);
+    const more = change.path === stagesPath
+      ? `: the checkpoint of step ${found!.manifest.step} is cut anew, and optimizer states begin empty`
+      : "";
+    output.log.info(`Changed ${describeChange(change)}${more}`);
   }
 }

@@ -8,6 +8,7 @@ import type { CommandContext } from "../../terminal/command.ts";
 import type { Dataset } from "../../model/data/dataset.ts";
 import { type DatasetPlan, planDataset } from "../../model/prepare/plan_dataset.ts";
 import { mustBeTokenizerOf } from "../../model/data/tokenizer_file.ts";
+import { restage } from "../../model/checkpoint/restage.ts";
 import { UserError } from "../../program/errors.ts";
 import { folderMark, openRunFolder, putRunAside } from "../../files/run_folder.ts";
 import { type HubKey, openHubKey } from "./hub_key.ts";
@@ -90,11 +91,14 @@ async function writeRun(
   { plan, text, at }: { plan: RunPlan; text: DatasetPlan; at: ServedAt },
 ): Promise<Pick<PreparedRun, "key" | "dataset">> {
   const { output } = context;
-  const { folder: { path, isResumed }, config, origins, runId, changes } = plan;
+  const { folder: { path, isResumed }, config, origins, runId, changes, found } = plan;
   const { corpus } = config.data;
   const key = await openHubKey(context, plan);
   if (changes.length > 0) refuseWhileHeld(path); // before reporting changed settings
-  sayChanges(context, changes);
+  sayChanges(context, plan);
+  if (found !== null && found.manifest.config.pipeline.stages !== config.pipeline.stages) {
+    await restage(found, { checkpoints: `${path}/checkpoints`, config, warn: (text) => output.log.info(text) });
+  }
   const progress = openProgress(output, "turning the text into tokens", "bytes");
   const dataset = await text.write((done, total) => progress.at(done, total)).finally(() => progress.close());
   const facts = textFacts(dataset, corpus);

@@ -6,7 +6,9 @@ import type { NetLimits } from "../../../net/limits.ts";
 import { openHubChain } from "../../chain/duty/hub_chain.ts";
 import type { Projection } from "../../observe/projection/projection.ts";
 import type { BegunAt } from "../../observe/run_summary.ts";
-import type { CommandContext } from "../../terminal/command.ts";
+import type { Retention } from "../../model/checkpoint/checkpoint.ts";
+import type { CommandContext, OptionValues } from "../../terminal/command.ts";
+import { checkpointsDefault } from "../../terminal/options/hub_options.ts";
 import type { HubPort } from "../hub/hub_port.ts";
 import { hubTickets } from "../hub/hub_tickets.ts";
 import { startOrchestrator } from "../hub/orchestrator_role.ts";
@@ -33,6 +35,11 @@ export interface StartedRun {
   readonly followers: RunFollowers;
   close(options: { isOver: boolean; isOurs: boolean }): Promise<void>;
 }
+
+const retentionOf = (options: OptionValues): Retention => ({
+  newest: options.number("checkpoints") ?? checkpointsDefault,
+  everySteps: options.number("milestones") ?? 0,
+});
 
 export async function startRun(
   context: CommandContext,
@@ -72,7 +79,7 @@ export async function startRun(
     ...{ journal, recovered, savedWires: await takeWires(folder.path) },
     ...{ signer, tickets, limits, blobs },
     admit: (node) => owner.check(node.node) ?? chain.admit(node) ?? places.admit(node),
-    ...ownMachine(prepared, { stages, warn, place, at: port.at, blobs }),
+    ...ownMachine(prepared, { stages, warn, place, at: port.at, blobs, keep: retentionOf(context.options) }),
     onLog: (entry) => ledger.log.take(entry),
     onRecord: (record) => {
       if (record.type === "stepClosed") measures.onStep(record);

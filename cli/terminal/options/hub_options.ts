@@ -59,7 +59,35 @@ const signingOptions: readonly OptionSpec[] = walletOptions.map((option) =>
     : option
 );
 
-export const hubOptions: readonly OptionSpec[] = [...addressOptions, ...logOptions, ...signingOptions];
+export const checkpointsDefault = 3;
+
+const checkpointOptions: readonly OptionSpec[] = [
+  {
+    name: "checkpoints",
+    kind: "int",
+    placeholder: "N",
+    min: 1,
+    max: 1_000_000,
+    default: checkpointsDefault,
+    doc: "keep so many of the newest checkpoints",
+  },
+  {
+    name: "milestones",
+    kind: "int",
+    placeholder: "STEPS",
+    min: 0,
+    max: 100_000_000,
+    default: 0,
+    doc: "also keep the first checkpoint at or after each multiple of so many steps; 0: none",
+  },
+];
+
+export const hubOptions: readonly OptionSpec[] = [
+  ...addressOptions,
+  ...checkpointOptions,
+  ...logOptions,
+  ...signingOptions,
+];
 
 /** A swarm's nodes are on this machine. */
 export const loopbackWord = "--loopback";

@@ -28,7 +28,13 @@ export function runDisk(
   { folder, config, blobs: store, clock, runId = "world", beforeCheckpoint = () => {} }: DiskOptions,
 ): Disk {
   const place: CheckpointPlace = {
-    ...{ folder: `${folder}/checkpoints`, keep: 3, runId, config, stages: stageSpecs(config, splitLayers(config)) },
+    ...{
+      folder: `${folder}/checkpoints`,
+      keep: { newest: 3, everySteps: 0 },
+      runId,
+      config,
+      stages: stageSpecs(config, splitLayers(config)),
+    },
     ...{ tokenizerHash: "0".repeat(64), datasetHash: "0".repeat(64), warn: () => {} },
   };
   const blobs: HubBlobs = {

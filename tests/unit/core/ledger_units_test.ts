@@ -45,6 +45,11 @@ Deno.test("Ledger: what a forward is worth is one unit in the mean, and stays wh
   );
   const { forwardUnits: _, ...without } = step;
   assertMatch(takeEntry(ledger, { ...without, step: 1 }) ?? "", /as \[nothing\] instead of/);
+  const begun = { type: "begun", run: "r", hub: nodeId("5Hub"), step: 1, round: 1, isJournaled: true } as const;
+  assertEquals(takeEntry(ledger, begun), null);
+  assertMatch(takeEntry(ledger, cheap) ?? "", /instead of/);
+  assertEquals(takeEntry(ledger, { ...begun, isJournaled: false }), null); // from a checkpoint, maybe in other stages
+  assertEquals(takeEntry(ledger, { ...cheap, round: 1 }), null);
 });
 
 Deno.test("Ledger: a report is of its steps' round", () => {

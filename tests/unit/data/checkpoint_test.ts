@@ -260,7 +260,7 @@ Deno.test("writeCheckpoint: its files, its folder and the name of its folder are
 Deno.test("pruneCheckpoints: newer checkpoints than the one just written are not its business", async () => {
   await withMemoryFolder(async (root) => {
     for (const round of [1, 2, 3, 8, 9]) await write(root, round);
-    await pruneCheckpoints({ folder: root, keep: 1, newest: 3 });
+    await pruneCheckpoints({ folder: root, keep: { newest: 1, everySteps: 0 }, round: 3 });
     const names = Array.from(Deno.readDirSync(root), ({ name }) => name).sort();
     assertEquals(names, ["round-000003", "round-000008", "round-000009"]);
   });
@@ -271,7 +271,7 @@ Deno.test("pruneCheckpoints: the newest stay, older ones and leftovers before th
     for (const round of [1, 2, 4, 5]) await write(root, round);
     await Deno.mkdir(`${root}/round-000003`);
     await Deno.mkdir(`${root}/round-000006`); // being written
-    await pruneCheckpoints({ folder: root, keep: 2, newest: 5 });
+    await pruneCheckpoints({ folder: root, keep: { newest: 2, everySteps: 0 }, round: 5 });
     const names = Array.from(Deno.readDirSync(root), ({ name }) => name).sort();
     assertEquals(names, ["round-000004", "round-000005", "round-000006"]);
     assertEquals(await latestRound(root), 5);
@@ -283,14 +283,26 @@ Deno.test("pruneCheckpoints: a kill at any operation leaves only whole checkpoin
     for (let survives = 0; survives < 3; survives++) {
       for (const round of [1, 2]) await write(root, round);
       await assertRejects(
-        () => pruneCheckpoints({ folder: root, keep: 1, newest: 2, disk: failingDisk(survives) }),
+        () =>
+          pruneCheckpoints({ folder: root, keep: { newest: 1, everySteps: 0 }, round: 2, disk: failingDisk(survives) }),
         Killed,
       );
       const warnings: string[] = [];
       assertEquals(await latestRound(root, warnings), 2);
       assertEquals(warnings, []);
-      await pruneCheckpoints({ folder: root, keep: 1, newest: 2 });
+      await pruneCheckpoints({ folder: root, keep: { newest: 1, everySteps: 0 }, round: 2 });
       assertEquals(Array.from(Deno.readDirSync(root), ({ name }) => name), ["round-000002"]);
     }
+  });
+});
+
+Deno.test("pruneCheckpoints: the first checkpoint after each milestone stays for good", async () => {
+  await withMemoryFolder(async (root) => {
+    for (let round = 1; round <= 12; round++) {
+      await write(root, round); // step 2 * round
+      await pruneCheckpoints({ folder: root, keep: { newest: 2, everySteps: 7 }, round });
+    }
+    const names = Array.from(Deno.readDirSync(root), ({ name }) => Number(name.slice(6))).sort((a, b) => a - b);
+    assertEquals(names, [4, 7, 11, 12]);
   });
 });
