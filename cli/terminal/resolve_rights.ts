@@ -63,7 +63,13 @@ function pathsOf(place: Place, question: RightsQuestion): string[] {
   const path = declares(name) ? options.text(name) : undefined;
   if (path === undefined) return [];
   const full = place === "log" ? Array.from({ length: options.number("log-keep") ?? 0 }, (_, i) => `.${i + 1}`) : [];
-  return ["", ...full].map((suffix) => `${resolve(path)}${suffix}`);
+  return ["", ...full].map((suffix) => `${resolve(path)}${suffix}`).concat(runOf(resolve(path)));
+}
+
+/** A checkpoint's tokenizer and log are in its run. */
+function runOf(path: string): string[] {
+  const [, run] = /^(.+)[/\\]checkpoints[/\\]round-\d+$/.exec(path) ?? [];
+  return run === undefined ? [] : [run];
 }
 
 function textsOf(names: readonly string[], { options, declares }: RightsQuestion): Record<string, string | undefined> {

@@ -17,6 +17,7 @@ import { type ModelSource, tensorsOf, valuesOf } from "../source/model_source.ts
 import { floatBytes, narrow } from "../tensors/float_types.ts";
 import { safetensorsHeader } from "../tensors/safetensors.ts";
 import modelingCode from "./modeling_iota.py" with { type: "text" };
+import { type Provenance, provenanceName } from "./provenance.ts";
 import { tokenizerFiles } from "./tokenizer_files.ts";
 
 export type ExportType = "f32" | "bf16";
@@ -26,6 +27,7 @@ export interface ExportRequest {
   readonly type: ExportType;
   readonly shardBytes: number; // a larger tensor has a shard of its own
   readonly card: string; // README.md
+  readonly provenance?: Provenance | null; // null: not known
   readonly disk?: Disk;
   readonly onTensor?: (done: number, total: number) => void;
 }
@@ -76,6 +78,7 @@ export async function exportModel(source: ModelSource, request: ExportRequest): 
     ...Object.fromEntries(ofTokenizer.map(([name, value]) => [name, json(value)])),
     "tokenizer.json": formatTokenizer(source.tokenizer),
     "README.md": card,
+    ...(request.provenance == null ? {} : { [provenanceName]: json(request.provenance) }),
     [configName]: json(config),
   };
   for (const [name, text] of Object.entries(files)) {

@@ -98,7 +98,8 @@ function minerLines({ miners }: TrainedFacts): string[] {
 function logLines({ log }: TrainedFacts): string[] {
   if (log === null) return [];
   return [
-    `The run's signed log ends with line ${log.line}, hash \`${log.hash}\`, signed by ${log.hub}.`,
+    `The run's signed log ends with line ${log.line}, hash \`${log.hash}\`, signed by ${log.hub}. With the log, ` +
+    "`iota verify --model DIR` says whether these tensors are what the run's miners agreed on.",
     "",
   ];
 }

@@ -13,6 +13,7 @@ import type { ModelSource, TrainedBy } from "../source/model_source.ts";
 import { exportGguf } from "./export_gguf.ts";
 import { exportModel, type ExportType } from "./export_model.ts";
 import { modelCard, type TrainedFacts } from "./model_card.ts";
+import { provenanceOf } from "./provenance.ts";
 
 const bytesOfMb = 1_000_000; // as transformers counts `max_shard_size`
 
@@ -33,6 +34,8 @@ export async function runExport(
   }
   const startedMs = systemTimers.nowMs();
   const source = await openModel(place, (warning) => output.log.warn(warning));
+  const facts = source.trained === null ? null : await readFacts(source.trained);
+  const type = options.text("type") as ExportType;
   const progress = openProgress(output, "writing", "tensors");
   const onTensor = (done: number, total: number) => progress.at(done, total);
   const made =
@@ -40,8 +43,9 @@ export async function runExport(
       ? exportGguf(source, { out, name: source.trained?.config.name ?? basename(resolve(source.path)), onTensor })
       : exportModel(source, {
         ...{ out, onTensor },
-        card: modelCard(source, source.trained === null ? null : await readFacts(source.trained)),
-        type: options.text("type") as ExportType,
+        card: modelCard(source, facts),
+        provenance: provenanceOf(source, { type, log: facts?.log ?? null }),
+        type,
         shardBytes: options.number("shard-mb")! * bytesOfMb,
       }));
   progress.close();

@@ -5,7 +5,9 @@ import { decodeAddress } from "../../../chain/wallet/ss58.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import { UsageError, UserError } from "../../program/errors.ts";
 import { ledgerPath } from "../../files/ledger_files.ts";
+import type { LogEntry } from "../../../core/ledger/entry.ts";
 import { type VerifiedLedger, verifyLedger } from "./verify_ledger.ts";
+import { MergesSeen, verifyModel } from "./verify_model.ts";
 import { textOf } from "./verify_text.ts";
 
 export async function runVerify({ options, output, positionals }: CommandContext): Promise<number> {
@@ -17,7 +19,9 @@ export async function runVerify({ options, output, positionals }: CommandContext
     });
   }
   const path = await logPathOf(place);
-  const found = await verifyLedger(path, { verify: verifySignature });
+  const merges = new MergesSeen();
+  const onEntry = (entry: LogEntry, line: number) => merges.take(entry, line);
+  const found = await verifyLedger(path, { verify: verifySignature, onEntry });
   if (found === null || isEmpty(found)) throw missingLog(path);
   const { wrong, ...counts } = found;
   const otherHub = wanted !== undefined && (wanted !== found.hub || found.signedLine === 0);
@@ -26,8 +30,15 @@ export async function runVerify({ options, output, positionals }: CommandContext
     const by = found.signedLine === 0 ? "nobody, as its first round has not ended" : found.hub;
     output.log.error(`The log is signed by ${by}, not by ${wanted}`);
   }
-  output.answer({ log: path, ...counts, firstWrongLine: wrong?.line ?? null, why: wrong?.why ?? null }, "");
-  return wrong === null && !otherHub ? 0 : 1;
+  const folder = options.text("model");
+  const isSound = wrong === null && !otherHub;
+  const model = folder === undefined || !isSound ? null : await verifyModel(folder, { found, merges });
+  if (model !== null) output.line(model.text);
+  output.answer({
+    ...{ log: path, ...counts, firstWrongLine: wrong?.line ?? null, why: wrong?.why ?? null },
+    ...(folder === undefined ? {} : { model: { folder, ...model } }),
+  }, "");
+  return isSound && model?.isAgreed !== false ? 0 : 1;
 }
 
 function placeOf({ named, word }: { named: string | undefined; word: string | undefined }): string {
