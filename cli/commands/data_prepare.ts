@@ -61,7 +61,7 @@ export const command: Command = {
       placeholder: "N",
       min: 320,
       max: 262_144,
-      default: 4096,
+      defaultText: "4096, or as many as a short text fills",
       doc: "tokens of a trained tokenizer, a multiple of 64 to suit a model",
     },
     {
@@ -81,6 +81,13 @@ export const command: Command = {
       default: 0,
       doc: "how much of the text is used; 0 is all",
     },
+    {
+      name: "license",
+      kind: "string",
+      placeholder: "NAME",
+      doc: "of the texts, for the card of models trained on them",
+    },
+    { name: "origin", kind: "string", placeholder: "TEXT", doc: "where the texts come from, for the same card" },
     {
       name: "seed",
       kind: "int",

@@ -45,7 +45,16 @@ export function codesLength({ bits }: CodesSpec, { rows, width }: WireShape): nu
   return codesOffset({ rows }) + whole(Math.ceil(rows * width * bits / 8));
 }
 
-export function codeTables({ bits, grid }: CodesSpec): CodeTables {
+const knownTables = new Map<string, CodeTables>();
+
+export function codeTables(spec: CodesSpec): CodeTables {
+  const name = `${spec.bits} ${spec.grid}`;
+  const tables = knownTables.get(name) ?? tablesOf(spec);
+  knownTables.set(name, tables);
+  return tables;
+}
+
+function tablesOf({ bits, grid }: CodesSpec): CodeTables {
   const levels = grid === "nearest" ? 2 ** (bits - 1) : 2 ** (bits - 1) - 1;
   const scales = Array.from({ length: 256 }, (_, byte) => scaleOf(byte));
   const inverse = grid === "nearest" ? levels : levels * fraction;

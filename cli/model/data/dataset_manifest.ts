@@ -50,6 +50,8 @@ const manifestShape = v.object({
   tokenBytes: v.picklist([2, 4]), // little-endian u16 up to 65,536 tokens of vocabulary, u32 above
   source: v.optional(sourceShape), // older versions did not write it
   inputs: v.optional(v.array(inputShape)), // as the source
+  license: v.optional(v.string()), // as its owner says
+  origin: v.optional(v.string()),
   folder: v.optional(v.string()), // with the shards, where they are not beside the manifest
   tokenizer: fileEntryShape,
   train: splitShape,

@@ -17,10 +17,11 @@ export function sampleToken(logits: Float32Array, options: Sampling & { uniform:
   const best = likeliest(logits);
   if (temperature === 0) return best;
   const peak = logits[best]!;
-  const threshold = topK > 0 && topK < logits.length ? logits.toSorted()[logits.length - topK]! : -Infinity;
-  let room = topK > 0 ? topK - logits.reduce((count, logit) => count + (logit > threshold ? 1 : 0), 0) : Infinity;
+  const { threshold, above } = topK > 0 && topK < logits.length ? leastOf(logits, topK) : everything;
+  let room = topK - above;
   let candidates: { id: number; weight: number }[] = [];
-  for (const [id, logit] of logits.entries()) {
+  for (let id = 0; id < logits.length; id++) {
+    const logit = logits[id]!;
     if (logit < threshold || (logit === threshold && room-- <= 0)) continue;
     candidates.push({ id, weight: Math.exp((logit - peak) / temperature) });
   }
@@ -33,13 +34,30 @@ export function sampleToken(logits: Float32Array, options: Sampling & { uniform:
   return best; // rounding exhausted the sum
 }
 
+const everything = { threshold: -Infinity, above: 0 };
+
 function likeliest(logits: Float32Array): number {
   let best = 0;
-  for (const [id, logit] of logits.entries()) {
-    assert(Number.isFinite(logit), `Every logit must be finite, but token ${id} has ${logit}`);
+  for (let id = 0; id < logits.length; id++) {
+    const logit = logits[id]!;
+    if (!Number.isFinite(logit)) assert(false, `Every logit must be finite, but token ${id} has ${logit}`);
     if (logit > logits[best]!) best = id;
   }
   return best;
+}
+
+/** The smallest of the `count` largest logits, and how many are above it. */
+function leastOf(logits: Float32Array, count: number): { threshold: number; above: number } {
+  const largest: number[] = []; // descending
+  for (let id = 0; id < logits.length; id++) {
+    const logit = logits[id]!;
+    if (largest.length === count && logit <= largest[count - 1]!) continue;
+    let at = largest.length === count ? count - 1 : largest.length;
+    for (; at > 0 && largest[at - 1]! < logit; at--) largest[at] = largest[at - 1]!;
+    largest[at] = logit;
+  }
+  const threshold = largest[count - 1]!;
+  return { threshold, above: largest.findIndex((logit) => logit === threshold) };
 }
 
 function nucleus(candidates: readonly { id: number; weight: number }[], topP: number) {

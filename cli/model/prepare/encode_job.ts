@@ -82,14 +82,24 @@ export function encodeJob(
   { parts, text }: EncodeJob,
   { tokenizer, tokenBytes }: { tokenizer: Tokenizer; tokenBytes: TokenBytes },
 ): EncodedJob {
-  const tokens: { train: number[]; heldOut: number[] } = { train: [], heldOut: [] };
+  const tokens: { train: Uint8Array<ArrayBuffer>[]; heldOut: Uint8Array<ArrayBuffer>[] } = { train: [], heldOut: [] };
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let at = 0;
   for (const { bytes, isHeldOut, endsDocument } of parts) {
-    const side = isHeldOut ? tokens.heldOut : tokens.train;
-    for (const id of tokenizer.encode(decoder.decode(text.subarray(at, at + bytes)))) side.push(id);
-    if (endsDocument) side.push(tokenizer.endOfText);
+    const ids = tokenizer.encode(decoder.decode(text.subarray(at, at + bytes)));
+    if (endsDocument) ids.push(tokenizer.endOfText);
+    (isHeldOut ? tokens.heldOut : tokens.train).push(tokensAsBytes(ids, tokenBytes));
     at += bytes;
   }
-  return { train: tokensAsBytes(tokens.train, tokenBytes), heldOut: tokensAsBytes(tokens.heldOut, tokenBytes) };
+  return { train: joined(tokens.train), heldOut: joined(tokens.heldOut) };
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
 }

@@ -31,6 +31,9 @@ export interface FolderRequest extends ReadOptions {
   readonly out: string;
   readonly inputs: readonly InputRequest[];
   readonly vocabSize: number;
+  readonly isVocabAsked: boolean; // otherwise a short text gets fewer
+  readonly license?: string | undefined;
+  readonly origin?: string | undefined;
   readonly heldOutFraction: number;
   readonly maxBytes: number; // 0 = all
   readonly seed: number;
@@ -75,7 +78,7 @@ export async function prepareFolder(request: FolderRequest): Promise<Dataset> {
     const tokenizer = request.tokenizer ?? (state.tokenizer === null
       ? trainTokenizer(collected, collected.rule, {
         vocabSize: request.vocabSize,
-        setting: (size) => `--vocab ${size}`,
+        setting: request.isVocabAsked ? (size) => `--vocab ${size}` : null,
       })
       : parseTokenizer(state.tokenizer, stateName));
     await save({ tokenizer: formatTokenizer(tokenizer) });
@@ -116,6 +119,7 @@ function identityOf(request: FolderRequest, files: readonly InputFile[]): string
   const { inputs, vocabSize, heldOutFraction, maxBytes, seed, tokenizer, format, field, separator } = request;
   return JSON.stringify({
     ...{ inputs, vocabSize, heldOutFraction, maxBytes, seed, format, field, separator },
+    isVocabAsked: request.isVocabAsked,
     files: files.map(({ open: { input: { name, bytes, version } } }) => [name, bytes, version]),
     tokenizer: tokenizer === null ? null : formatTokenizer(tokenizer),
   });
@@ -186,6 +190,7 @@ async function write(
   const total = maxBytes > 0 ? Math.min(maxBytes, collected.text.bytes) : collected.text.bytes;
   return await writeDataset(collected, {
     ...{ folder: out, tokenizer, threads, disk: realDisk, sizes: request.sizes },
+    terms: { license: request.license, origin: request.origin },
     corpus: inputs.map(({ place }) => place).join(", "),
     request: { vocabSize: tokenizer.vocabSize, heldOutFraction, maxBytes, seed },
     written: await wholeShards(out, state.written),

@@ -51,12 +51,17 @@ export async function runPrepare(context: CommandContext): Promise<number> {
   }
 }
 
+const vocabDefault = 4096;
+
 function settingsOf({ options }: CommandContext): Pick<
   FolderRequest,
-  "vocabSize" | "heldOutFraction" | "maxBytes" | "seed" | "threads"
+  "vocabSize" | "isVocabAsked" | "license" | "origin" | "heldOutFraction" | "maxBytes" | "seed" | "threads"
 > {
   return {
-    vocabSize: options.number("vocab")!,
+    vocabSize: options.number("vocab") ?? vocabDefault,
+    isVocabAsked: options.given("vocab"),
+    license: options.text("license"),
+    origin: options.text("origin"),
     heldOutFraction: options.number("held-out")!,
     maxBytes: options.number("max-bytes")!,
     seed: options.number("seed")!,

@@ -13,8 +13,8 @@ const fewestMerges = 64;
 
 export interface TokenizerRequest {
   readonly vocabSize: number;
-  /** The option or setting that says so. */
-  readonly setting: (vocabSize: number) => string;
+  /** The option or setting that asks for it. Null: nobody does, and a text that is too short gets fewer. */
+  readonly setting: ((vocabSize: number) => string) | null;
 }
 
 export function trainTokenizer(
@@ -26,17 +26,20 @@ export function trainTokenizer(
   if (vocabSize < smallest) {
     throw new UserError(
       `A tokenizer has at least ${smallest} tokens, of which 256 are the bytes, and ${vocabSize} are asked for`,
-      { next: `Use a larger one: ${setting(smallest)}` },
+      { next: `Use a larger one: ${setting?.(smallest) ?? smallest}` },
     );
   }
   const model = trainBpe({ wordCounts: countWords(sample({ text, index }, rule)), vocabSize });
   const found = vocabSizeOf(model);
   if (found === vocabSize) return new Tokenizer(model);
   const fitting = Math.floor(found / fewestMerges) * fewestMerges; // a model's vocabulary is such a multiple
+  if (setting === null && fitting >= smallest) {
+    return new Tokenizer({ merges: model.merges.slice(0, model.merges.length - (found - fitting)) });
+  }
   throw new UserError(
     `Cannot make a tokenizer of ${vocabSize} tokens: the text is varied enough for only ${found}`,
     {
-      next: fitting < smallest
+      next: fitting < smallest || setting === null
         ? "Use more text"
         : `Use more text, or a vocabulary that this text fills: ${setting(fitting)}`,
     },

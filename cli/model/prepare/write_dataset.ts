@@ -50,6 +50,7 @@ export interface WriteOptions {
   readonly folder: string;
   readonly corpus: string;
   readonly request: Omit<DatasetRequest, "corpusHash">;
+  readonly terms?: { readonly license?: string | undefined; readonly origin?: string | undefined };
   readonly tokenizer: Tokenizer;
   readonly threads: number;
   readonly sizes?: DatasetSizes | undefined;
@@ -85,6 +86,7 @@ export async function writeDataset(collected: CollectedText, options: WriteOptio
     tokenBytes,
     source: collected.source,
     inputs: [...collected.inputs],
+    ...termsOf(options.terms),
     ...files,
     bytesPerToken: train.textBytes / train.tokens,
     unigramEntropy: entropyOf({ folder, heldOut, tokenBytes }),
@@ -92,6 +94,11 @@ export async function writeDataset(collected: CollectedText, options: WriteOptio
   await writeManifest(folder, manifest, disk);
   return new Dataset({ folder, manifest, tokenizer });
 }
+
+const termsOf = ({ license, origin }: NonNullable<WriteOptions["terms"]> = {}) => ({
+  ...(license === undefined ? {} : { license }),
+  ...(origin === undefined ? {} : { origin }),
+});
 
 export async function writeManifest(folder: string, manifest: DatasetManifest, disk: Disk): Promise<void> {
   const text = encoder.encode(`${JSON.stringify(manifest, null, 2)}\n`);

@@ -1,10 +1,11 @@
 /** What a run's own files say about its training, for the card of its model. */
 
+import { basename } from "node:path";
 import { verifySignature } from "../../../chain/wallet/hotkey.ts";
 import type { NodeId } from "../../../core/ids.ts";
 import type { TrainedFacts } from "../../model/export/model_card.ts";
 import type { TrainedBy } from "../../model/source/model_source.ts";
-import { readDatasetManifest } from "../../model/data/dataset_manifest.ts";
+import { type DatasetManifest, readDatasetManifest } from "../../model/data/dataset_manifest.ts";
 import { headPath, ledgerPath, readHead } from "../../files/ledger_files.ts";
 import { verifyLedger } from "./verify_ledger.ts";
 import { readRecordLog } from "../projection/record_log.ts";
@@ -15,7 +16,7 @@ export async function trainedFacts({ run, step, config }: TrainedBy): Promise<Tr
   const dataset = await readDatasetManifest(`${run}/dataset`);
   const last = heldOut.at(-1);
   return {
-    corpus: corpusText(config.data.corpus),
+    corpus: corpusText(config.data.corpus, dataset),
     heldOut,
     bitsPerByte: dataset === null || last === undefined ? null : last.loss / Math.LN2 / dataset.bytesPerToken,
     miners: await minersOf(run),
@@ -23,10 +24,18 @@ export async function trainedFacts({ run, step, config }: TrainedBy): Promise<Tr
   };
 }
 
-const corpusText = (corpus: string): string =>
-  corpus === "sotu"
-    ? "State of the Union addresses of the presidents of the United States, in the public domain"
-    : `\`${corpus}\``;
+function corpusText(corpus: string, dataset: DatasetManifest | null): string {
+  if (corpus === "sotu") {
+    return "State of the Union addresses of the presidents of the United States, in the public domain";
+  }
+  const { inputs, license, origin } = dataset ?? {};
+  const names = inputs?.map(({ name }) => `\`${basename(name)}\``).join(", ") ?? `\`${basename(corpus)}\``;
+  const terms = [
+    ...(license === undefined ? [] : [`license ${license}`]),
+    ...(origin === undefined ? [] : [`from ${origin}`]),
+  ];
+  return terms.length === 0 ? `${names}; license and origin are not stated` : `${names}; ${terms.join(", ")}`;
+}
 
 /** By the accepted units of work in the signed log. */
 async function minersOf(run: string): Promise<TrainedFacts["miners"]> {

@@ -96,19 +96,23 @@ export const runAttendCache: Operation = (hand, numbers) => {
   const sum = scores + columns;
   const scale = 1 / Math.sqrt(headWidth);
   const ofGroup = heads / kvHeads;
+  const { multiplyRowLines, multiplyRowRows, softmax } = hand.kernels;
+  const rowBytes = 4 * headWidth;
   const attend = (query: number, { place, position, to }: { place: number; position: number; to: number }) => {
-    for (let at = 0; at <= position; at++) {
-      const key = keys + place + at * headWidth;
+    const fours = headWidth % 4 === 0 ? position + 1 - (position + 1) % 4 : 0; // positions that the kernels take
+    const [key, value] = [keys + place, values + place];
+    multiplyRowLines(4 * query, 4 * key, 4 * scores, fours, headWidth, rowBytes, 4 * rowBytes, 16, 0);
+    for (let at = fours; at <= position; at++) {
       let product = 0;
-      for (let i = 0; i < headWidth; i++) product += floats[query + i]! * floats[key + i]!;
+      for (let i = 0; i < headWidth; i++) product += floats[query + i]! * floats[key + at * headWidth + i]!;
       floats[scores + at] = product;
     }
-    hand.kernels.softmax(4 * scores, 4 * sum, 1, 4 * columnsOf(position + 1), 4 * columns, position, scale);
+    softmax(4 * scores, 4 * sum, 1, 4 * columnsOf(position + 1), 4 * columns, position, scale);
     floats.fill(0, to, to + headWidth);
-    for (let at = 0; at <= position; at++) {
+    if (fours > 0) multiplyRowRows(4 * scores, 4 * value, 4 * to, headWidth, fours, rowBytes, 16, 4 * rowBytes, 0);
+    for (let at = fours; at <= position; at++) {
       const share = floats[scores + at]!;
-      const value = values + place + at * headWidth;
-      for (let i = 0; i < headWidth; i++) floats[to + i]! += share * floats[value + i]!;
+      for (let i = 0; i < headWidth; i++) floats[to + i]! += share * floats[value + at * headWidth + i]!;
     }
   };
   return (from, to) => {

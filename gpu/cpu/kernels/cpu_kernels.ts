@@ -10,7 +10,15 @@ import { addRowKernels } from "./rows.ts";
 type Kernel = (...values: readonly number[]) => void;
 
 export const kernelNames = [
-  ...["packRows", "packLines", "multiplyTile", "multiplyAddTile", "multiplyBlock"],
+  ...[
+    "packRows",
+    "packLines",
+    "multiplyTile",
+    "multiplyAddTile",
+    "multiplyBlock",
+    "multiplyRowLines",
+    "multiplyRowRows",
+  ],
   ...["add", "squareSum", "relu", "silu", "reluBackward", "siluBackward", "swiglu", "swigluBackward"],
   ...["prefix", "rotate", "adamw", "norm", "normBackward", "gainGradient", "crossEntropy", "rowDot"],
   ...["softmax", "queryGradient", "keyGradient"],

@@ -26,6 +26,8 @@ export function addGemm(module: ModuleBuilder): void {
   addPackLines(module);
   const tiles = { start: addTile(module, "multiplyTile", false), add: addTile(module, "multiplyAddTile", true) };
   addBlock(module, tiles);
+  addRow(module, "multiplyRowLines", transposedSteps);
+  addRow(module, "multiplyRowRows", storedSteps);
 }
 
 /** C (4, 8) = A B, or += with `adds`, of one panel each. */
@@ -113,6 +115,63 @@ function least(f: FunctionBuilder, value: I32, bound: number): I32 {
   const result = f.let(value);
   f.if(i32.isBelow(i32.of(bound), result), () => f.set(result, i32.of(bound)));
   return result;
+}
+
+/** Four steps of k of four columns, each a vector over the columns. */
+type Steps = (f: FunctionBuilder, at: Local<"i32">, rowBytes: Local<"i32">) => Expression<"v128">[];
+
+const transposedSteps: Steps = (f, at, rowBytes) => transposed(f, fourRows(f, at, rowBytes)).map((step) => f.let(step));
+const storedSteps: Steps = (f, at, rowBytes) => fourRows(f, at, rowBytes);
+
+function fourRows(f: FunctionBuilder, at: Local<"i32">, rowBytes: Local<"i32">): Local<"v128">[] {
+  const place = f.let(at);
+  return [0, 1, 2, 3].map((row) => {
+    if (row > 0) f.set(place, i32.add(place, rowBytes));
+    return f.let(v128.load(place));
+  });
+}
+
+const rowVectors = 2; // chains of sums beside each other: one alone waits for its last addition
+
+/**
+ * C (1, columns) = A B, or += with `adds` 1, with B where it is stored: packing costs more than a product of one row.
+ * `rowBytes`: between stored rows of B; `across`, `along`: bytes from four columns or steps of k to the next. The sums
+ * are the tiles'. Columns and depth are multiples of 4.
+ */
+function addRow(module: ModuleBuilder, name: string, stepsOf: Steps): void {
+  const signature = integers("a", "b", "c", "columns", "depth", "rowBytes", "across", "along", "adds");
+  module.function(name, signature, (f, { a, b, c, columns, depth, rowBytes, across, along, adds }) => {
+    const [fromA, fromB, next] = [f.local("i32"), f.local("i32"), f.local("i32")];
+    const end = f.let(i32.add(c, times(columns, 4)));
+    const vectors = (count: number) => {
+      const sums = Array.from({ length: count }, () => f.local("v128"));
+      f.while(i32.isAtLeast(end, plus(c, 16 * count)), () => {
+        for (const [i, sum] of sums.entries()) {
+          f.if(adds, () => f.set(sum, v128.load(c, 16 * i)), () => f.set(sum, v128.zero()));
+        }
+        f.set(fromA, a);
+        f.set(fromB, b);
+        f.for({ below: depth, by: 4 }, () => {
+          f.set(next, fromB);
+          const blocks = sums.map((_, i) => {
+            if (i > 0) f.set(next, i32.add(next, across));
+            return stepsOf(f, next, rowBytes);
+          });
+          for (let k = 0; k < 4; k++) {
+            const value = f.let(f32x4.loadSplat(fromA, 4 * k));
+            for (const [i, sum] of sums.entries()) f.set(sum, f32x4.add(sum, f32x4.mul(value, blocks[i]![k]!)));
+          }
+          f.set(fromA, plus(fromA, 16));
+          f.set(fromB, i32.add(fromB, along));
+        });
+        for (const [i, sum] of sums.entries()) f.run(v128.store(c, sum, 16 * i));
+        f.set(c, plus(c, 16 * count));
+        for (let i = 0; i < count; i++) f.set(b, i32.add(b, across));
+      });
+    };
+    vectors(rowVectors);
+    vectors(1);
+  });
 }
 
 /**

@@ -34,6 +34,12 @@ export const gemmFloats = blockRows * blockDepth + blockColumns * blockDepth + t
 export const isOneBlock = ({ columns, depth }: Pick<Product, "columns" | "depth">): boolean =>
   columns <= blockColumns && depth <= blockDepth;
 
+const fewRows = 2; // packing B pays from the third
+
+/** `isPacked` then means nothing: B is read where it is. */
+const isOfFewRows = ({ a, rows, depth }: Product): boolean =>
+  rows <= fewRows && a.layout === "lines" && depth % 4 === 0;
+
 export class Gemm {
   readonly #kernels: CpuKernels;
   readonly #a: number;
@@ -49,7 +55,9 @@ export class Gemm {
   }
 
   /** `isPacked`: the last product had the same B. */
-  multiply({ a, b, c, rows, columns, depth, adds }: Product, { isPacked = false } = {}): void {
+  multiply(product: Product, { isPacked = false } = {}): void {
+    if (isOfFewRows(product)) return this.#multiplyRows(product);
+    const { a, b, c, rows, columns, depth, adds } = product;
     const isDone = isPacked && isOneBlock({ columns, depth });
     for (let column = 0; column < columns; column += blockColumns) {
       const ownColumns = Math.min(blockColumns, columns - column);
@@ -68,6 +76,17 @@ export class Gemm {
           });
         }
       }
+    }
+  }
+
+  #multiplyRows({ a, b, c, rows, columns, depth, adds }: Product): void {
+    const { multiplyRowLines, multiplyRowRows } = this.#kernels;
+    const isOfLines = b.layout === "lines";
+    const [across, along] = isOfLines ? [4 * b.rowBytes, 16] : [16, 4 * b.rowBytes];
+    const kernel = isOfLines ? multiplyRowLines : multiplyRowRows;
+    for (let row = 0; row < rows; row++) {
+      const [from, to] = [a.address + row * a.rowBytes, c.address + row * c.rowBytes];
+      kernel(from, b.address, to, columns, depth, b.rowBytes, across, along, adds ? 1 : 0);
     }
   }
 

@@ -22,6 +22,7 @@ const smallShards = { jobBytes: 40_000, shardTokens: 1 };
 
 const requestOf = (out: string, places: readonly string[], more: Partial<FolderRequest> = {}): FolderRequest => ({
   ...{ out, inputs: places.map((place) => ({ place, weight: 1 })), vocabSize: 384, heldOutFraction: 0.1, maxBytes: 0 },
+  isVocabAsked: true,
   ...{ seed: 1, tokenizer: null, threads: 1, signal: new AbortController().signal },
   sizes: { jobBytes: 40_000, shardTokens: 2 ** 24 },
   onRead: () => {},
@@ -204,5 +205,21 @@ Deno.test("Data: a run takes a prepared dataset where it is, and keeps tokenizer
     await assertRejects(() => planDataset({ ...options, vocabSize: 320 }), UserError, "a vocabulary of 384 tokens");
     await Deno.truncate(`${folder}/data/train-000.bin`, 10);
     await assertRejects(() => openDataset(options.folder), UserError, "train-000.bin must have");
+  });
+});
+
+Deno.test("Data: a vocabulary that nobody asked for suits a short text; license and origin are kept", async () => {
+  await withScratchFolder(async (folder) => {
+    const input = await writeLines(`${folder}/a.jsonl`, "a", 40);
+    await assertRejects(
+      () => prepareFolder(requestOf(`${folder}/out`, [input], { vocabSize: 8192 })),
+      UserError,
+      "varied enough for only",
+    );
+    const more = { vocabSize: 8192, isVocabAsked: false, license: "CC0-1.0", origin: "a test" };
+    const { manifest, tokenizer } = await prepared(requestOf(`${folder}/out`, [input], more));
+    assert(tokenizer.vocabSize % 64 === 0 && tokenizer.vocabSize < 8192, `${tokenizer.vocabSize}`);
+    assertEquals(manifest.request.vocabSize, tokenizer.vocabSize);
+    assertEquals([manifest.license, manifest.origin], ["CC0-1.0", "a test"]);
   });
 });
