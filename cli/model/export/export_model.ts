@@ -14,13 +14,11 @@ import { formatTokenizer } from "../data/tokenizer_file.ts";
 import { configName, formatLlamaConfig } from "../source/llama_config.ts";
 import { indexName, weightsName } from "../source/llama_folder.ts";
 import { type ModelSource, tensorsOf, valuesOf } from "../source/model_source.ts";
-import { floatBytes, narrow } from "../tensors/float_types.ts";
+import { type ExportType, floatBytes, narrow } from "../tensors/float_types.ts";
 import { safetensorsHeader } from "../tensors/safetensors.ts";
 import modelingCode from "./modeling_iota.py" with { type: "text" };
 import { type Provenance, provenanceName } from "./provenance.ts";
 import { tokenizerFiles } from "./tokenizer_files.ts";
-
-export type ExportType = "f32" | "bf16";
 
 export interface ExportRequest {
   readonly out: string;

@@ -10,7 +10,7 @@ import { readIfPresent } from "../../files/disk.ts";
 import { countShape } from "../../files/file_entry.ts";
 import { UserError } from "../../program/errors.ts";
 import { type ModelSource, stagesOf } from "../source/model_source.ts";
-import type { ExportType } from "./export_model.ts";
+import type { ExportType } from "../tensors/float_types.ts";
 import type { TrainedFacts } from "./model_card.ts";
 
 export const provenanceName = "provenance.json";

@@ -11,7 +11,8 @@ import { modelPlace } from "../source/model_place.ts";
 import { openModel } from "../source/open_model.ts";
 import type { ModelSource, TrainedBy } from "../source/model_source.ts";
 import { exportGguf } from "./export_gguf.ts";
-import { exportModel, type ExportType } from "./export_model.ts";
+import type { ExportType } from "../tensors/float_types.ts";
+import { exportModel } from "./export_model.ts";
 import { modelCard, type TrainedFacts } from "./model_card.ts";
 import { provenanceOf } from "./provenance.ts";
 

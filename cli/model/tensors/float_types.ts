@@ -2,6 +2,9 @@
 
 import { decodeBfloat16, encodeBfloat16 } from "../../../core/codec/bfloat16.ts";
 
+/** What exports are written in. */
+export type ExportType = "f32" | "bf16";
+
 export type FloatType = "F32" | "BF16" | "F16";
 
 export const floatBytes: Readonly<Record<FloatType, number>> = { F32: 4, BF16: 2, F16: 2 };
