@@ -2,7 +2,7 @@
 
 import { heldOutSequences, microbatchSequences, windowsPerPass } from "../../../core/data/microbatch.ts";
 import type { MicrobatchId } from "../../../core/ids.ts";
-import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
+import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
 import {
   type DatasetManifest,
   type DatasetSplit,

@@ -8,7 +8,7 @@
 
 import { assert } from "../../../core/assert.ts";
 import { unigramEntropy } from "../../../core/data/unigram.ts";
-import { Tokenizer } from "../../../core/tokenizer/bpe.ts";
+import { TrainedTokenizer as Tokenizer } from "../../../core/tokenizer/trained_tokenizer.ts";
 import { byteTokens, vocabSizeOf } from "../../../core/tokenizer/bpe_model.ts";
 import { trainBpe } from "../../../core/tokenizer/bpe_train.ts";
 import { countWords } from "../../../core/tokenizer/words.ts";

@@ -4,7 +4,7 @@ import { splitLayers } from "../../../core/model/stages.ts";
 import { parameterTable } from "../../../core/model/spec.ts";
 import { type FoundCheckpoint, latestCheckpoint, readStage } from "../checkpoint/checkpoint.ts";
 import { manifestName, readManifest } from "../checkpoint/manifest.ts";
-import { readTokenizer } from "../data/tokenizer_file.ts";
+import { openTokenizer } from "../data/tokenizer_file.ts";
 import { isFile } from "../../files/disk.ts";
 import type { ModelSource } from "./model_source.ts";
 
@@ -19,7 +19,7 @@ export async function openRunModel(path: string, warn: (text: string) => void): 
     trained: { run, runId, round, step, config, datasetHash },
     plan: config,
     layersOfStages: splitLayers(config),
-    tokenizer: await readTokenizer(`${run}/dataset/tokenizer.json`, manifest.tokenizerHash),
+    ...await openTokenizer(`${run}/dataset/tokenizer.json`, manifest.tokenizerHash),
     readStage: (spec) => readStage({ folder, stage: spec.index, table: parameterTable(spec) }),
   };
 }
