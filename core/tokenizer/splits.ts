@@ -41,25 +41,40 @@ interface Patterns {
   readonly next: RegExp; // sticky
 }
 
-/** Matches follow each other in most texts, and then the sticky pattern finds the next without making an object. */
+const windowLength = 2 ** 19; // UTF-16 units; V8 cannot match some runs of a few million
+const margin = 256; // units; more than a match looks at behind its end, or needs to begin
+
+/**
+ * Searches a window after the other, and what ends near a window's end again with more behind it. So only words as long
+ * as a window are cut. Matches mostly follow each other: the sticky pattern finds them without making an object.
+ */
 function eachPart({ search, next }: Patterns, text: string, visit: (piece: string, isMatch: boolean) => void): void {
-  let from = 0;
-  while (from < text.length) {
-    next.lastIndex = from; // set each time: a visitor may use the same pattern
-    let start = from;
-    let end = next.test(text) ? next.lastIndex : from;
-    if (end === from) {
-      search.lastIndex = from;
-      const match = search.exec(text);
-      if (match === null) break;
-      start = match.index;
-      end = start + match[0].length;
-      visit(text.slice(from, start), false);
+  let told = 0; // up to here `visit` has the text
+  for (let base = 0; base < text.length;) {
+    const window = text.slice(base, base + windowLength);
+    const isLast = base + windowLength >= text.length;
+    const sure = isLast ? window.length : window.length - margin;
+    let from = 0;
+    while (from < window.length) {
+      next.lastIndex = from; // set each time: a visitor may use the same pattern
+      let start = from;
+      let end = next.test(window) ? next.lastIndex : from;
+      if (end === from) {
+        search.lastIndex = from;
+        const match = search.exec(window);
+        start = match === null ? Math.max(from, sure) : match.index;
+        end = match === null ? start : start + match[0].length;
+      }
+      from = start;
+      if (end === start || (end > sure && start > 0)) break;
+      if (base + start > told) visit(text.slice(told, base + start), false);
+      visit(text.slice(base + start, base + end), true);
+      told = base + end;
+      from = end;
     }
-    visit(text.slice(start, end), true);
-    from = end;
+    base += from;
   }
-  if (from < text.length) visit(text.slice(from), false);
+  if (told < text.length) visit(text.slice(told), false);
 }
 
 interface Part {

@@ -89,11 +89,25 @@ Deno.test("Tokenizer: a word of 20,000 letters is merged and read back", () => {
 });
 
 Deno.test("gpt2Words: the words of a text, joined, are the text", () => {
-  for (const each of [text, ...encodings.map(({ text }) => text)]) {
-    const words: string[] = [];
-    gpt2Words(each, (word) => words.push(word));
-    assertEquals(words.join(""), each);
-  }
+  for (const each of [text, ...encodings.map(({ text }) => text)]) assertEquals(wordsOf(each).join(""), each);
+});
+
+function wordsOf(text: string): string[] {
+  const words: string[] = [];
+  gpt2Words(text, (word) => words.push(word));
+  return words;
+}
+
+Deno.test("gpt2Words: a long text has the words of its parts", () => {
+  const part = "one two  three's 12345\n\n 日本語 👍🏽";
+  const [count, words] = [40_000, wordsOf(part)];
+  assertEquals(wordsOf(part.repeat(count)).length, words.length * count);
+});
+
+Deno.test("gpt2Words: a word longer than V8 can match is cut", () => {
+  const text = `${"中".repeat(6_000_000)}`;
+  const words = wordsOf(text);
+  assert(words.length > 1 && words.join("") === text);
 });
 
 Deno.test("Byte alphabet: all 256 bytes are spelled differently and read back", () => {
