@@ -56,6 +56,13 @@ export const command: Command = {
       doc: "a tokenizer.json",
     },
     {
+      name: "end-of-text",
+      kind: "string",
+      placeholder: "TOKEN",
+      defaultText: "what files beside it say, or a well-known one",
+      doc: "the token of that tokenizer which ends a document",
+    },
+    {
       name: "vocab",
       kind: "int",
       placeholder: "N",

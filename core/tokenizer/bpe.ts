@@ -1,50 +1,75 @@
 /**
- * Text to token ids and back: the ids of Hugging Face's tokenizers for the same `tokenizer.json`. `decode(encode(text))
- * === text` for well-formed text.
+ * Byte-pair encoding with the ids of Hugging Face's tokenizers for the same `tokenizer.json`. What differs between
+ * tokenizers (how text becomes pieces, and a piece its first symbols) is passed in.
+ *
+ * Ids may lie anywhere and leave holes. Texts of any length and content take time in proportion to it, or nearly.
  */
 
-import { assert, present } from "../assert.ts";
-import { type BpeModel, byteTokens, pairKey, vocabSizeOf } from "./bpe_model.ts";
-import { endOfTextToken, splitWords } from "./words.ts";
+import { assert } from "../assert.ts";
+import { type AddedToken, AddedTokens } from "./added_tokens.ts";
+import { mergeWord } from "./merge_word.ts";
+import type { PairTable } from "./pair_table.ts";
+import type { Split } from "./splits.ts";
+import type { Tokenizer } from "./tokenizer.ts";
+
+export interface BpeParts {
+  readonly tokens: readonly (Uint8Array | undefined)[]; // by id; undefined: a hole
+  readonly endOfText: number;
+  readonly pairs: PairTable;
+  /** A word as symbols to merge. */
+  readonly symbolsOf: (word: string) => number[];
+  /** Words that are tokens, whatever the merges say. */
+  readonly words: ReadonlyMap<string, number>;
+  /** In the text as it is, and in its normal form. */
+  readonly added: readonly AddedToken[];
+  readonly addedNormal: readonly AddedToken[];
+  readonly normalize: (text: string) => string;
+  /** What is done to each part between added tokens before it is split. `isFirst`: the text begins with it. */
+  readonly begin: (part: string, isFirst: boolean) => string;
+  readonly split: Split;
+  /** A space that encoding adds before a text, and decoding takes away. */
+  readonly hasSpaceBefore: boolean;
+}
 
 const cacheLimitWords = 65_536;
 const cacheLimitWordLength = 64; // UTF-16 units; longer words would fill memory
+const slicedLength = 13; // from here on a part of a string keeps the whole one in V8's memory
+const nothing = new Uint8Array(0);
 
-export class Tokenizer {
-  readonly model: BpeModel;
+export class BpeTokenizer implements Tokenizer {
   readonly vocabSize: number;
-  readonly endOfText: number; // last id
-  readonly #mergedIds = new Map<number, number>(); // pair → id; a lower id is an earlier merge
-  readonly #bytes: Uint8Array[] = []; // by id
+  readonly endOfText: number;
+  readonly #parts: BpeParts;
+  readonly #added: AddedTokens;
+  readonly #addedNormal: AddedTokens;
   readonly #cache = new Map<string, readonly number[]>();
-  readonly #encoder = new TextEncoder();
 
-  constructor(model: BpeModel) {
-    this.model = model;
-    this.vocabSize = vocabSizeOf(model);
-    this.endOfText = this.vocabSize - 1;
-    for (let byte = 0; byte < byteTokens; byte++) this.#bytes.push(Uint8Array.of(byte));
-    for (const [left, right] of model.merges) {
-      this.#mergedIds.set(pairKey(left, right), this.#bytes.length);
-      this.#bytes.push(Uint8Array.from([...this.bytesOf(left), ...this.bytesOf(right)]));
-    }
-    this.#bytes.push(this.#encoder.encode(endOfTextToken));
-    assert(this.#mergedIds.size === model.merges.length, "a pair is merged at most once");
+  constructor(parts: BpeParts) {
+    this.#parts = parts;
+    this.vocabSize = parts.tokens.length;
+    this.endOfText = parts.endOfText;
+    this.#added = new AddedTokens(parts.added);
+    this.#addedNormal = new AddedTokens(parts.addedNormal);
   }
 
-  /** `<|endoftext|>` becomes the special token; nothing is added. */
   encode(text: string): number[] {
+    const { normalize, begin, split } = this.#parts;
     const ids: number[] = [];
-    for (const [index, part] of text.split(endOfTextToken).entries()) {
-      if (index > 0) ids.push(this.endOfText);
-      for (const word of splitWords(part)) {
-        for (const id of this.#encodeWord(word)) ids.push(id);
+    const encodeWord = (word: string) => {
+      for (const id of this.#encodeWord(word)) ids.push(id);
+    };
+    let isFirst = true;
+    for (const part of this.#added.cut(text.toWellFormed())) {
+      const inside = typeof part === "number" ? [part] : this.#addedNormal.cut(normalize(part));
+      for (const each of inside) {
+        if (typeof each === "number") ids.push(each);
+        else split(begin(each, isFirst), encodeWord);
+        isFirst = false;
       }
     }
     return ids;
   }
 
-  /** Bytes that are not UTF-8 become U+FFFD. */
   decode(ids: Iterable<number>): string {
     const parts = [...ids].map((id) => this.bytesOf(id));
     const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
@@ -53,47 +78,26 @@ export class Tokenizer {
       bytes.set(part, offset);
       offset += part.length;
     }
-    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+    return this.#parts.hasSpaceBefore && text.startsWith(" ") ? text.slice(1) : text;
   }
 
   bytesOf(id: number): Uint8Array {
-    return present(
-      this.#bytes[id],
-      `A token's id must be below ${this.vocabSize}, and is ${id}`,
-    );
+    assert(id >= 0 && id < this.vocabSize, `A token's id must be below ${this.vocabSize}, and is ${id}`);
+    return this.#parts.tokens[id] ?? nothing;
   }
 
   #encodeWord(word: string): readonly number[] {
     const cached = this.#cache.get(word);
     if (cached !== undefined) return cached;
-    const ids = this.#merge([...this.#encoder.encode(word)]);
+    const whole = this.#parts.words.get(word);
+    const ids = whole === undefined ? mergeWord(this.#parts.symbolsOf(word), this.#parts.pairs) : [whole];
     if (word.length <= cacheLimitWordLength) {
       if (this.#cache.size >= cacheLimitWords) this.#cache.clear();
-      this.#cache.set(word, ids);
+      this.#cache.set(word.length < slicedLength ? word : copied(word), ids);
     }
-    return ids;
-  }
-
-  /** Earliest learned merge first, everywhere from left to right. */
-  #merge(ids: number[]): number[] {
-    let length = ids.length;
-    for (;;) {
-      let best = Infinity;
-      for (let i = 1; i < length; i++) {
-        best = Math.min(best, this.#mergedIds.get(pairKey(ids[i - 1]!, ids[i]!)) ?? Infinity);
-      }
-      if (best === Infinity) break;
-      const [left, right] = present(this.model.merges[best - byteTokens], "a merged id has its merge");
-      let kept = 0;
-      for (let i = 0; i < length; i++) {
-        if (i + 1 < length && ids[i] === left && ids[i + 1] === right) {
-          ids[kept++] = best;
-          i++;
-        } else ids[kept++] = ids[i]!;
-      }
-      length = kept;
-    }
-    ids.length = length;
     return ids;
   }
 }
+
+const copied = (word: string): string => String.fromCharCode(...Array.from(word, (_, i) => word.charCodeAt(i)));

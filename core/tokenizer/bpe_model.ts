@@ -14,7 +14,7 @@ export function vocabSizeOf(model: BpeModel): number {
 }
 
 /** Ids stay below 2^20, so a pair is one exact number that sorts by (left, right). */
-const idLimit = 2 ** 20;
+export const idLimit = 2 ** 20;
 
 export const pairKey = (left: number, right: number): number => left * idLimit + right;
 export const pairLeft = (pair: number): number => Math.floor(pair / idLimit);

@@ -10,11 +10,11 @@ const isPrintable = (byte: number): boolean =>
   (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
 
 const characters: string[] = [];
-const bytes = new Map<string, number>();
+const byteOf = new Int16Array(2 * byteTokens).fill(-1); // by UTF-16 unit; -1: it stands for no byte
 for (let byte = 0, next = 0x100; byte < byteTokens; byte++) {
-  const character = String.fromCharCode(isPrintable(byte) ? byte : next++);
-  characters.push(character);
-  bytes.set(character, byte);
+  const unit = isPrintable(byte) ? byte : next++;
+  characters.push(String.fromCharCode(unit));
+  byteOf[unit] = byte;
 }
 
 export function spellBytes(token: Uint8Array): string {
@@ -23,6 +23,11 @@ export function spellBytes(token: Uint8Array): string {
 
 /** Null: a character stands for no byte. */
 export function readSpelling(spelling: string): Uint8Array | null {
-  const read = Array.from(spelling, (character) => bytes.get(character));
-  return read.every((byte) => byte !== undefined) ? Uint8Array.from(read) : null;
+  const bytes = new Uint8Array(spelling.length);
+  for (let i = 0; i < spelling.length; i++) {
+    const byte = byteOf[spelling.charCodeAt(i)] ?? -1;
+    if (byte < 0) return null;
+    bytes[i] = byte;
+  }
+  return bytes;
 }

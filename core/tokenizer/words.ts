@@ -3,7 +3,9 @@
  * `ByteLevel`; JavaScript's `\s` differs at U+0085 and U+FEFF.
  */
 
-/** Ends a document. Recognised in text, as at Hugging Face. */
+import { type Split, splitAt } from "./splits.ts";
+
+/** Ends a document, in the tokenizers that this program trains. */
 export const endOfTextToken = "<|endoftext|>";
 
 const wordPattern = new RegExp(
@@ -12,14 +14,10 @@ const wordPattern = new RegExp(
   "gu",
 );
 
-export function splitWords(text: string): string[] {
-  return text.match(wordPattern) ?? [];
-}
+export const gpt2Words: Split = splitAt(wordPattern, { behavior: "Isolated", isInverted: false });
 
 export function countWords(texts: Iterable<string>): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const text of texts) {
-    for (const word of splitWords(text)) counts.set(word, (counts.get(word) ?? 0) + 1);
-  }
+  for (const text of texts) gpt2Words(text, (word) => counts.set(word, (counts.get(word) ?? 0) + 1));
   return counts;
 }

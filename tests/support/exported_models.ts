@@ -7,7 +7,7 @@ import { openModel } from "../../cli/model/source/open_model.ts";
 import { sha256Hex } from "../../cli/files/file_entry.ts";
 import { parameterTable } from "../../core/model/spec.ts";
 import type { PipelineShape } from "../../core/model/shape.ts";
-import { Tokenizer } from "../../core/tokenizer/bpe.ts";
+import { TrainedTokenizer } from "../../core/tokenizer/trained_tokenizer.ts";
 import { parametersOf, specsOf, tinyConfig } from "./tiny_model.ts";
 
 export const exportedKinds = {
@@ -28,7 +28,7 @@ export async function writeExported(
   more: Partial<ExportRequest> = {},
 ): Promise<{ run: string; model: string }> {
   const config = tinyConfig({ model: { vocabSize: 320 }, pipeline: exportedKinds[kind] });
-  const tokenizer = formatTokenizer(new Tokenizer({ merges: [] }));
+  const tokenizer = formatTokenizer(new TrainedTokenizer({ merges: [] }));
   const stages = specsOf(config).map((spec) => ({
     table: parameterTable(spec),
     parameters: parametersOf(spec).map((value) => value * 3), // logits of a trained model's size

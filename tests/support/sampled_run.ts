@@ -3,13 +3,13 @@
 import { type CheckpointState, writeCheckpoint } from "../../cli/model/checkpoint/checkpoint.ts";
 import { formatTokenizer } from "../../cli/model/data/tokenizer_file.ts";
 import { sha256Hex } from "../../cli/files/file_entry.ts";
-import { Tokenizer } from "../../core/tokenizer/bpe.ts";
+import { TrainedTokenizer } from "../../core/tokenizer/trained_tokenizer.ts";
 import { parameterTable } from "../../core/model/spec.ts";
 import { parametersOf, specsOf, tinyConfig } from "./tiny_model.ts";
 
 const config = tinyConfig({ model: { vocabSize: 320, contextLength: 64 } });
 
-const tokenizer = formatTokenizer(new Tokenizer({ merges: [] }));
+const tokenizer = formatTokenizer(new TrainedTokenizer({ merges: [] }));
 
 export async function writeSampledRun(folder: string, { round }: { round: number }): Promise<void> {
   const state: CheckpointState = {

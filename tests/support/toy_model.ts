@@ -1,11 +1,14 @@
 /** A toy model in memory as a source of texts: bytes as tokens, three layers, a context of 8 tokens unless said otherwise. */
 
+import { formatTokenizer } from "../../cli/model/data/tokenizer_file.ts";
 import type { ModelSource } from "../../cli/model/source/model_source.ts";
 import { splitLayers } from "../../core/model/stages.ts";
-import { Tokenizer } from "../../core/tokenizer/bpe.ts";
+import { TrainedTokenizer } from "../../core/tokenizer/trained_tokenizer.ts";
 import { parametersOf, tinyConfig } from "./tiny_model.ts";
 
-export const toyTokenizer = new Tokenizer({ merges: [] }); // 256 bytes and <|endoftext|>
+const toyTokenizerFile = () => new TextEncoder().encode(formatTokenizer(toyTokenizer));
+
+export const toyTokenizer = new TrainedTokenizer({ merges: [] }); // 256 bytes and <|endoftext|>
 
 export function toyModel(
   { stages = 1, contextLength = 8 }: { stages?: number; contextLength?: number } = {},
@@ -14,6 +17,7 @@ export function toyModel(
   const plan = tinyConfig({ model: { vocabSize: 320, contextLength, layers: 3 }, pipeline: { stages } });
   return {
     ...{ path: "toy", trained: null, plan, layersOfStages: splitLayers(plan), tokenizer: toyTokenizer },
+    tokenizerFile: toyTokenizerFile(),
     readStage: (spec) => Promise.resolve(parametersOf(spec).map((value) => value * 4)), // sharper than at the start of a run
   };
 }

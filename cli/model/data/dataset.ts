@@ -2,7 +2,7 @@
 
 import { heldOutSequences, microbatchSequences, windowsPerPass } from "../../../core/data/microbatch.ts";
 import type { MicrobatchId } from "../../../core/ids.ts";
-import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
+import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
 import {
   type DatasetManifest,
   type DatasetSplit,
@@ -14,7 +14,7 @@ import { UserError } from "../../program/errors.ts";
 import { firstProblem } from "../../files/file_entry.ts";
 import { tooShort } from "./text_length.ts";
 import { TokenReader } from "./token_file.ts";
-import { readTokenizer } from "./tokenizer_file.ts";
+import { openTokenizer } from "./tokenizer_file.ts";
 
 export interface Batch {
   readonly inputs: Uint32Array; // (B, T)
@@ -107,7 +107,10 @@ export async function openDataset(folder: string): Promise<Dataset> {
   return new Dataset({
     folder,
     manifest,
-    tokenizer: await readTokenizer(`${folder}/${manifest.tokenizer.name}`, manifest.tokenizer.sha256),
+    ...await openTokenizer(`${folder}/${manifest.tokenizer.name}`, {
+      sha256: manifest.tokenizer.sha256,
+      endOfText: manifest.endOfText,
+    }),
   });
 }
 

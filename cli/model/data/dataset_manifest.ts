@@ -54,6 +54,7 @@ const manifestShape = v.object({
   origin: v.optional(v.string()),
   folder: v.optional(v.string()), // with the shards, where they are not beside the manifest
   tokenizer: fileEntryShape,
+  endOfText: v.optional(countShape), // the id that ends documents; earlier versions did not write it
   train: splitShape,
   heldOut: splitShape,
   bytesPerToken: v.number(), // UTF-8 bytes of text per token, in the training split

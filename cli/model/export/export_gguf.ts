@@ -5,6 +5,7 @@ import { type Disk, isFile, realDisk, writeAtomically } from "../../files/disk.t
 import { UserError } from "../../program/errors.ts";
 import { type ModelSource, tensorsOf, valuesOf } from "../source/model_source.ts";
 import type { ExportedModel } from "./export_model.ts";
+import { ggufTokens } from "./gguf_tokenizer.ts";
 import { ggufHead, ggufPadding, ggufTensor } from "./gguf.ts";
 
 interface GgufRequest {
@@ -16,13 +17,14 @@ interface GgufRequest {
 
 export async function exportGguf(source: ModelSource, request: GgufRequest): Promise<ExportedModel> {
   const { out, name, disk = realDisk, onTensor = () => {} } = request;
-  const { plan: { model }, tokenizer } = source;
+  const { plan: { model }, tokenizer, tokenizerFile } = source;
   const beyond = beyondLlama(source.plan);
   if (beyond !== null) {
     throw new UserError(`GGUF holds plain Llamas only, and this model has ${beyond}`, {
       next: "Export it for transformers, without --gguf; or train with codec none and without side embeddings",
     });
   }
+  const tokens = ggufTokens({ tokenizer, tokenizerFile, vocabSize: model.vocabSize });
   const path = `${out}/model.gguf`;
   if (await isFile(path)) {
     throw new UserError(`'${path}' is there already`, { next: "Pass another folder with --out, or remove that file" });
@@ -30,7 +32,7 @@ export async function exportGguf(source: ModelSource, request: GgufRequest): Pro
   await disk.createFolder(out);
   const tensors = tensorsOf(source);
   async function* chunks(): AsyncGenerator<Uint8Array> {
-    yield ggufHead({ name, model, tokenizer, tensors });
+    yield ggufHead({ name, model, tokens, tensors });
     let done = 0;
     for await (const values of valuesOf(source)) {
       yield ggufTensor(tensors[done]!, values, model);

@@ -10,7 +10,6 @@ import { beyondLlama } from "../../../core/model/plain.ts";
 import type { ParameterTensor } from "../../../core/model/spec.ts";
 import { type Disk, isFile, realDisk, writeAtomically } from "../../files/disk.ts";
 import { UserError } from "../../program/errors.ts";
-import { formatTokenizer } from "../data/tokenizer_file.ts";
 import { configName, formatLlamaConfig } from "../source/llama_config.ts";
 import { indexName, weightsName } from "../source/llama_folder.ts";
 import { type ModelSource, tensorsOf, valuesOf } from "../source/model_source.ts";
@@ -70,17 +69,18 @@ export async function exportModel(source: ModelSource, request: ExportRequest): 
   const config = formatLlamaConfig(source, { isPlain, type: named, endOfText });
   const { contextLength } = source.plan.model;
   const ofTokenizer = Object.entries(tokenizerFiles(source.tokenizer, { contextLength }));
-  const files: Record<string, string> = {
+  const files: Record<string, string | Uint8Array> = {
     ...(shards.length === 1 ? {} : { [indexName]: json(indexOf(shards, { names, bytes })) }),
     ...(isPlain ? {} : { "modeling_iota.py": modelingCode }),
     ...Object.fromEntries(ofTokenizer.map(([name, value]) => [name, json(value)])),
-    "tokenizer.json": formatTokenizer(source.tokenizer),
+    "tokenizer.json": source.tokenizerFile,
     "README.md": card,
     ...(request.provenance == null ? {} : { [provenanceName]: json(request.provenance) }),
     [configName]: json(config),
   };
-  for (const [name, text] of Object.entries(files)) {
-    await writeAtomically(`${out}/${name}`, { disk, chunks: [new TextEncoder().encode(text)] });
+  for (const [name, content] of Object.entries(files)) {
+    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+    await writeAtomically(`${out}/${name}`, { disk, chunks: [bytes] });
   }
   return { parameters, bytes, shards: shards.length };
 }

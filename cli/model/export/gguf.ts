@@ -6,22 +6,20 @@
 import { assert } from "../../../core/assert.ts";
 import type { ModelShape } from "../../../core/model/shape.ts";
 import { embeddingName, headName, type ParameterTensor } from "../../../core/model/spec.ts";
-import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
-import { spellBytes } from "../../../core/tokenizer/byte_alphabet.ts";
-import { endOfTextToken } from "../../../core/tokenizer/words.ts";
+import type { GgufTokens } from "./gguf_tokenizer.ts";
 import { bytesOf } from "../tensors/safetensors.ts";
 
 type GgufValue =
   | { readonly type: "u32" | "f32" | "i32"; readonly value: number }
+  | { readonly type: "bool"; readonly value: boolean }
   | { readonly type: "string"; readonly value: string }
   | { readonly type: "strings"; readonly value: readonly string[] }
   | { readonly type: "i32s"; readonly value: readonly number[] };
 
-const typeCodes = { u32: 4, i32: 5, f32: 6, string: 8, array: 9 } as const;
+const typeCodes = { u32: 4, i32: 5, f32: 6, bool: 7, string: 8, array: 9 } as const;
 const alignment = 32; // bytes, the format's default
 const float32 = 0; // of ggml_type
 const version = 3;
-const normalToken = 1, controlToken = 3, unusedToken = 5; // of llama_token_type
 
 const u32 = (value: number): GgufValue => ({ type: "u32", value });
 const f32 = (value: number): GgufValue => ({ type: "f32", value });
@@ -30,14 +28,14 @@ const text = (value: string): GgufValue => ({ type: "string", value });
 export interface GgufModel {
   readonly name: string;
   readonly model: ModelShape;
-  readonly tokenizer: Tokenizer;
+  readonly tokens: GgufTokens;
   readonly tensors: readonly ParameterTensor[]; // of the whole model
 }
 
 /** All before the tensors' data, which follows in the same order, each padded by `ggufPadding`. */
-export function ggufHead({ name, model, tokenizer, tensors }: GgufModel): Uint8Array {
+export function ggufHead({ name, model, tokens, tensors }: GgufModel): Uint8Array {
   const out = new ByteWriter();
-  const entries = Object.entries({ ...shapeEntries(name, model), ...tokenizerEntries(model, tokenizer) });
+  const entries = Object.entries({ ...shapeEntries(name, model), ...tokenizerEntries(tokens) });
   out.bytes(new TextEncoder().encode("GGUF"));
   out.u32(version);
   out.u64(tensors.length);
@@ -111,22 +109,18 @@ const shapeEntries = (name: string, model: ModelShape): Record<string, GgufValue
   "llama.vocab_size": u32(model.vocabSize),
 });
 
-/** The model may have rows beyond the tokenizer's ids: they get names that no text has. */
-function tokenizerEntries({ vocabSize }: ModelShape, tokenizer: Tokenizer): Record<string, GgufValue> {
-  const spelled = Array.from({ length: tokenizer.endOfText }, (_, id) => spellBytes(tokenizer.bytesOf(id)));
-  const unused = Array.from({ length: vocabSize - tokenizer.vocabSize }, (_, i) => `[unused ${i}]`);
-  const merges = tokenizer.model.merges.map(([left, right]) => `${spelled[left]} ${spelled[right]}`);
+function tokenizerEntries(
+  { pre, tokens, types, merges, begin, end, addsBegin }: GgufTokens,
+): Record<string, GgufValue> {
   return {
     "tokenizer.ggml.model": text("gpt2"),
-    "tokenizer.ggml.pre": text("gpt-2"),
-    "tokenizer.ggml.tokens": { type: "strings", value: [...spelled, endOfTextToken, ...unused] },
-    "tokenizer.ggml.token_type": {
-      type: "i32s",
-      value: [...spelled.map(() => normalToken), controlToken, ...unused.map(() => unusedToken)],
-    },
+    "tokenizer.ggml.pre": text(pre),
+    "tokenizer.ggml.tokens": { type: "strings", value: tokens },
+    "tokenizer.ggml.token_type": { type: "i32s", value: types },
     "tokenizer.ggml.merges": { type: "strings", value: merges },
-    "tokenizer.ggml.bos_token_id": u32(tokenizer.endOfText),
-    "tokenizer.ggml.eos_token_id": u32(tokenizer.endOfText),
+    "tokenizer.ggml.bos_token_id": u32(begin),
+    "tokenizer.ggml.eos_token_id": u32(end),
+    ...(addsBegin ? { "tokenizer.ggml.add_bos_token": { type: "bool", value: true } } : {}),
   };
 }
 
@@ -146,6 +140,9 @@ function writeEntry(out: ByteWriter, key: string, entry: GgufValue): void {
     case "string":
       out.u32(typeCodes.string);
       return out.string(entry.value);
+    case "bool":
+      out.u32(typeCodes.bool);
+      return out.bytes(Uint8Array.of(entry.value ? 1 : 0));
     case "f32":
       out.u32(typeCodes.f32);
       return out.f32(entry.value);

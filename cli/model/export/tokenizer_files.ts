@@ -1,26 +1,21 @@
 /** What transformers reads beside tokenizer.json: which token ends a text, and how generation begins. */
 
-import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
-import { endOfTextToken } from "../../../core/tokenizer/words.ts";
+import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
 
-/** JSON files by name. A document begins behind the end of another, so one token is both (bpe_model.ts). */
+/** JSON files by name. A document begins behind the end of another, so one token is both. */
 export function tokenizerFiles(
-  { endOfText }: Pick<Tokenizer, "endOfText">,
+  tokenizer: Tokenizer,
   { contextLength }: { contextLength: number }, // tokens
 ): Record<string, object> {
-  const special = { bos_token: endOfTextToken, eos_token: endOfTextToken, pad_token: endOfTextToken };
+  const { endOfText } = tokenizer;
+  const name = new TextDecoder().decode(tokenizer.bytesOf(endOfText));
+  const special = { bos_token: name, eos_token: name, pad_token: name };
   return {
     "tokenizer_config.json": {
       ...special,
       tokenizer_class: "PreTrainedTokenizerFast",
       model_max_length: contextLength,
       clean_up_tokenization_spaces: false,
-      added_tokens_decoder: {
-        [endOfText]: {
-          ...{ content: endOfTextToken, special: true },
-          ...{ single_word: false, lstrip: false, rstrip: false, normalized: false },
-        },
-      },
     },
     "special_tokens_map.json": special,
     "generation_config.json": {

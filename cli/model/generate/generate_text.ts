@@ -1,6 +1,6 @@
 /** Continues one text. */
 
-import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
+import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
 import type { Sampling } from "./sampling.ts";
 import { TextEngine } from "./text_engine.ts";
 import type { TextModel } from "./text_model.ts";

@@ -5,7 +5,7 @@
 
 import { assert, present } from "../../../core/assert.ts";
 import type { StageSpec } from "../../../core/model/spec.ts";
-import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
+import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
 import type { StageCompute, StageInput, StageOptions } from "../../../gpu/compute.ts";
 import { planStage } from "../../../gpu/stage_plan.ts";
 import type { ComputeHost } from "../../device/compute_host.ts";

@@ -1,6 +1,6 @@
 /** A text's tokens as pieces of text: whole characters, and nothing from the first stop string on. */
 
-import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
+import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
 
 export class TextStream {
   readonly #tokenizer: Tokenizer;

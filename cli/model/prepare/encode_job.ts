@@ -3,7 +3,7 @@
  * result the tokens of either side. Jobs follow from the text alone, so results are the same with any number of threads.
  */
 
-import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
+import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
 import type { TokenBytes } from "../data/token_file.ts";
 import { tokensAsBytes } from "../data/token_file.ts";
 import { type Part, partsOf, type SplitRule } from "./split.ts";

@@ -1,18 +1,19 @@
 /** Jobs on as many threads as the machine has cores, or here if they are few. Results come in the jobs' order. */
 
-import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
+import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
 import type { TokenBytes } from "../data/token_file.ts";
-import { formatTokenizer } from "../data/tokenizer_file.ts";
 import { type EncodedJob, type EncodeJob, encodeJob } from "./encode_job.ts";
 
 export interface Encoding {
   readonly tokenizer: Tokenizer;
+  readonly tokenizerFile: Uint8Array;
   readonly tokenBytes: TokenBytes;
 }
 
 /** A worker's first message; every other one is a job. */
 export interface EncodeBegin {
-  readonly tokenizer: string; // tokenizer.json
+  readonly tokenizerFile: Uint8Array;
+  readonly endOfText: number;
   readonly tokenBytes: TokenBytes;
 }
 
@@ -47,7 +48,7 @@ class EncodeWorker {
   readonly #worker: Worker;
   readonly #waiting: PromiseWithResolvers<EncodedJob>[] = [];
 
-  constructor({ tokenizer, tokenBytes }: Encoding) {
+  constructor({ tokenizer: { endOfText }, tokenizerFile, tokenBytes }: Encoding) {
     this.#worker = new Worker(workerUrl(), {
       ...{ type: "module", name: "encode" },
       deno: { permissions: "none" },
@@ -57,7 +58,7 @@ class EncodeWorker {
       event.preventDefault(); // otherwise an error in the worker ends this process
       for (const { reject } of this.#waiting.splice(0)) reject(new Error(event.message));
     };
-    this.#worker.postMessage({ tokenizer: formatTokenizer(tokenizer), tokenBytes } satisfies EncodeBegin);
+    this.#worker.postMessage({ tokenizerFile, endOfText, tokenBytes } satisfies EncodeBegin);
   }
 
   encode(job: EncodeJob): Promise<EncodedJob> {

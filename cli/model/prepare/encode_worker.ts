@@ -1,19 +1,22 @@
 /** The thread that encodes text: see encode_pool.ts. */
 
-import { parseTokenizer } from "../data/tokenizer_file.ts";
+import type { TokenBytes } from "../data/token_file.ts";
+import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
+import { parseTokenizer } from "../tokenizer/parse_tokenizer.ts";
 import { type EncodedJob, type EncodeJob, encodeJob } from "./encode_job.ts";
-import type { EncodeBegin, Encoding } from "./encode_pool.ts";
+import type { EncodeBegin } from "./encode_pool.ts";
 
 const scope = self as unknown as {
   onmessage: (event: MessageEvent<EncodeBegin | EncodeJob>) => void;
   postMessage(message: EncodedJob, transfer: ArrayBuffer[]): void;
 };
 
-let encoding: Encoding | null = null;
+let encoding: { readonly tokenizer: Tokenizer; readonly tokenBytes: TokenBytes } | null = null;
 
 scope.onmessage = ({ data }) => {
-  if ("tokenizer" in data) {
-    encoding = { tokenizer: parseTokenizer(data.tokenizer, "tokenizer.json"), tokenBytes: data.tokenBytes };
+  if ("tokenizerFile" in data) {
+    const { tokenizerFile, endOfText, tokenBytes } = data;
+    encoding = { tokenizer: parseTokenizer(tokenizerFile, { path: "tokenizer.json", endOfText }), tokenBytes };
     return;
   }
   const encoded = encodeJob(data, encoding!);

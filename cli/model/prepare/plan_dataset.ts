@@ -5,7 +5,7 @@
 
 import { resolve } from "node:path";
 import { assert } from "../../../core/assert.ts";
-import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
+import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
 import { type Disk, realDisk } from "../../files/disk.ts";
 import { firstProblem, sha256Hex, writeEntry } from "../../files/file_entry.ts";
 import { UserError } from "../../program/errors.ts";
@@ -25,7 +25,6 @@ import {
 } from "../data/dataset_manifest.ts";
 import { mustHoldSequences } from "../data/text_length.ts";
 import { tokenBytesFor } from "../data/token_file.ts";
-import { formatTokenizer } from "../data/tokenizer_file.ts";
 
 export interface PrepareOptions {
   readonly folder: string;
@@ -73,16 +72,16 @@ export async function planDataset(options: PrepareOptions): Promise<DatasetPlan>
     return planToOpen(prepared, options);
   }
   const setting = (size: number) => `--set model.vocabSize=${size}`;
-  const tokenizer = trainTokenizer(collected, collected.rule, { vocabSize, setting });
+  const open = trainTokenizer(collected, collected.rule, { vocabSize, setting });
   mustHoldSequences(options, {
-    training: tokensOf(collected, tokenizer, "train"),
-    "held-out": tokensOf(collected, tokenizer, "heldOut"),
+    training: tokensOf(collected, open.tokenizer, "train"),
+    "held-out": tokensOf(collected, open.tokenizer, "heldOut"),
   });
   return {
-    tokenizerHash: sha256Hex(formatTokenizer(tokenizer)),
+    tokenizerHash: sha256Hex(open.tokenizerFile),
     write: (onEncoded = () => {}) =>
       writeDataset(collected, {
-        ...{ folder, corpus, request, tokenizer, disk, threads: 1 },
+        ...{ folder, corpus, request, tokenizer: open, disk, threads: 1 },
         onEncoded: (done) => onEncoded(done, collected.text.bytes),
       }),
   };

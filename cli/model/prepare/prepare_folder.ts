@@ -6,9 +6,8 @@
  */
 
 import * as v from "valibot";
-import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
 import { readIfPresent, realDisk, writeAtomically } from "../../files/disk.ts";
-import { firstProblem } from "../../files/file_entry.ts";
+import { firstProblem, sha256Hex } from "../../files/file_entry.ts";
 import { attemptingSync, UserError } from "../../program/errors.ts";
 import { Collector, sumOf } from "./collect.ts";
 import { splitOf } from "./collect_small.ts";
@@ -20,7 +19,8 @@ import type { Dataset } from "../data/dataset.ts";
 import { manifestName, sourceShape, splitShape } from "../data/dataset_manifest.ts";
 import { filesOfInput } from "../inputs/input_list.ts";
 import { type OpenInput, openInput, type ReadOptions } from "../inputs/open_input.ts";
-import { formatTokenizer, parseTokenizer } from "../data/tokenizer_file.ts";
+import type { OpenTokenizer } from "../data/tokenizer_file.ts";
+import { parseTokenizer } from "../tokenizer/parse_tokenizer.ts";
 
 export interface InputRequest {
   readonly place: string;
@@ -37,7 +37,7 @@ export interface FolderRequest extends ReadOptions {
   readonly heldOutFraction: number;
   readonly maxBytes: number; // 0 = all
   readonly seed: number;
-  readonly tokenizer: Tokenizer | null; // null: one is trained
+  readonly tokenizer: OpenTokenizer | null; // null: one is trained
   readonly threads: number;
   readonly sizes?: DatasetSizes;
   readonly onRead: (done: number, total: number) => void; // bytes of the inputs
@@ -80,8 +80,8 @@ export async function prepareFolder(request: FolderRequest): Promise<Dataset> {
         vocabSize: request.vocabSize,
         setting: request.isVocabAsked ? (size) => `--vocab ${size}` : null,
       })
-      : parseTokenizer(state.tokenizer, stateName));
-    await save({ tokenizer: formatTokenizer(tokenizer) });
+      : openTokenizerText(state.tokenizer));
+    if (request.tokenizer === null) await save({ tokenizer: new TextDecoder().decode(tokenizer.tokenizerFile) });
     const dataset = await write(collected, { request, tokenizer, state, save });
     await realDisk.remove(work);
     return dataset;
@@ -89,6 +89,12 @@ export async function prepareFolder(request: FolderRequest): Promise<Dataset> {
     text.close();
     index.close();
   }
+}
+
+/** Of one that was trained: the state keeps no other. */
+function openTokenizerText(text: string): OpenTokenizer {
+  const tokenizerFile = new TextEncoder().encode(text);
+  return { tokenizerFile, tokenizer: parseTokenizer(tokenizerFile, { path: stateName }) };
 }
 
 async function mustBeFree(out: string): Promise<void> {
@@ -121,7 +127,7 @@ function identityOf(request: FolderRequest, files: readonly InputFile[]): string
     ...{ inputs, vocabSize, heldOutFraction, maxBytes, seed, format, field, separator },
     isVocabAsked: request.isVocabAsked,
     files: files.map(({ open: { input: { name, bytes, version } } }) => [name, bytes, version]),
-    tokenizer: tokenizer === null ? null : formatTokenizer(tokenizer),
+    tokenizer: tokenizer === null ? null : [sha256Hex(tokenizer.tokenizerFile), tokenizer.tokenizer.endOfText],
   });
 }
 
@@ -184,7 +190,7 @@ async function collect(
 
 async function write(
   collected: CollectedText,
-  { request, tokenizer, state, save }: Work & { readonly request: FolderRequest; readonly tokenizer: Tokenizer },
+  { request, tokenizer, state, save }: Work & { readonly request: FolderRequest; readonly tokenizer: OpenTokenizer },
 ): Promise<Dataset> {
   const { out, inputs, heldOutFraction, maxBytes, seed, threads, onEncoded, signal } = request;
   const total = maxBytes > 0 ? Math.min(maxBytes, collected.text.bytes) : collected.text.bytes;
@@ -192,7 +198,7 @@ async function write(
     ...{ folder: out, tokenizer, threads, disk: realDisk, sizes: request.sizes },
     terms: { license: request.license, origin: request.origin },
     corpus: inputs.map(({ place }) => place).join(", "),
-    request: { vocabSize: tokenizer.vocabSize, heldOutFraction, maxBytes, seed },
+    request: { vocabSize: tokenizer.tokenizer.vocabSize, heldOutFraction, maxBytes, seed },
     written: await wholeShards(out, state.written),
     onWritten: (written) =>
       save({ written: { ...written, train: copyOf(written.train), heldOut: copyOf(written.heldOut) } }),

@@ -1,17 +1,18 @@
 /** `iota data prepare`, from the command line to the summary. */
 
-import { basename } from "node:path";
-import type { CommandContext } from "../../terminal/command.ts";
+import { basename, dirname } from "node:path";
+import type { CommandContext, OptionValues } from "../../terminal/command.ts";
 import { openProgress } from "../../terminal/output/progress.ts";
 import { plural } from "../../terminal/text/format.ts";
-import { attempting, Stopped, UsageError } from "../../program/errors.ts";
+import { Stopped, UsageError } from "../../program/errors.ts";
 import { datasetPlace } from "../../program/paths.ts";
 import { shellWord } from "../../program/shell_words.ts";
 import { describeDataset, factsOf } from "./describe_dataset.ts";
 import { type FolderRequest, type InputRequest, prepareFolder } from "./prepare_folder.ts";
 import { isWebAddress } from "../inputs/byte_input.ts";
 import type { TextFormat } from "../inputs/open_input.ts";
-import { parseTokenizer } from "../data/tokenizer_file.ts";
+import { endOfTextBeside } from "../tokenizer/end_of_text.ts";
+import { parseTokenizer, readTokenizerBytes } from "../tokenizer/parse_tokenizer.ts";
 
 export async function runPrepare(context: CommandContext): Promise<number> {
   const { options, output, environment } = context;
@@ -27,7 +28,7 @@ export async function runPrepare(context: CommandContext): Promise<number> {
       format: options.text("format") as TextFormat | undefined,
       field: options.text("field"),
       separator: options.text("separator"),
-      tokenizer: await tokenizerOf(options.text("tokenizer")),
+      tokenizer: await tokenizerOf(options),
       onRead: (done, total) => reading.at(done, total),
       onEncoded(done, total) {
         reading.close();
@@ -96,10 +97,12 @@ function weightsOf(text: string | undefined, count: number): number[] {
 
 const mostWeight = 100;
 
-async function tokenizerOf(path: string | undefined): Promise<FolderRequest["tokenizer"]> {
+async function tokenizerOf(options: OptionValues): Promise<FolderRequest["tokenizer"]> {
+  const path = options.text("tokenizer");
   if (path === undefined) return null;
-  const text = await attempting({ action: "read the tokenizer", value: path }, () => Deno.readTextFile(path));
-  return parseTokenizer(text, path);
+  const tokenizerFile = await readTokenizerBytes(path);
+  const endOfText = options.text("end-of-text") ?? await endOfTextBeside(dirname(path));
+  return { tokenizerFile, tokenizer: parseTokenizer(tokenizerFile, { path, endOfText }) };
 }
 
 /** `texts` for `some/texts.jsonl.gz`. */

@@ -1,9 +1,10 @@
 /** Trains a tokenizer on a sample of the training text; held-out text has no part in it. */
 
-import { Tokenizer } from "../../../core/tokenizer/bpe.ts";
+import { TrainedTokenizer } from "../../../core/tokenizer/trained_tokenizer.ts";
 import { byteTokens, vocabSizeOf } from "../../../core/tokenizer/bpe_model.ts";
 import { trainBpe } from "../../../core/tokenizer/bpe_train.ts";
 import { countWords } from "../../../core/tokenizer/words.ts";
+import { type OpenTokenizer, openTrained } from "../data/tokenizer_file.ts";
 import { UserError } from "../../program/errors.ts";
 import { isSampled, partsOf, sampleEnd, type SplitRule } from "./split.ts";
 import type { Spool } from "./spool.ts";
@@ -21,7 +22,7 @@ export function trainTokenizer(
   { text, index }: { text: Spool; index: Spool },
   rule: SplitRule,
   { vocabSize, setting }: TokenizerRequest,
-): Tokenizer {
+): OpenTokenizer {
   const smallest = byteTokens + fewestMerges;
   if (vocabSize < smallest) {
     throw new UserError(
@@ -31,10 +32,12 @@ export function trainTokenizer(
   }
   const model = trainBpe({ wordCounts: countWords(sample({ text, index }, rule)), vocabSize });
   const found = vocabSizeOf(model);
-  if (found === vocabSize) return new Tokenizer(model);
+  if (found === vocabSize) return openTrained(new TrainedTokenizer(model));
   const fitting = Math.floor(found / fewestMerges) * fewestMerges; // a model's vocabulary is such a multiple
   if (setting === null && fitting >= smallest) {
-    return new Tokenizer({ merges: model.merges.slice(0, model.merges.length - (found - fitting)) });
+    return openTrained(
+      new TrainedTokenizer({ merges: model.merges.slice(0, model.merges.length - (found - fitting)) }),
+    );
   }
   throw new UserError(
     `Cannot make a tokenizer of ${vocabSize} tokens: the text is varied enough for only ${found}`,

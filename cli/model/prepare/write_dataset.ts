@@ -1,7 +1,6 @@
 /** Writes a dataset folder from collected text: tokenizer, shards of both sides, and the manifest last. */
 
 import { unigramEntropy } from "../../../core/data/unigram.ts";
-import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
 import { type Disk, writeAtomically } from "../../files/disk.ts";
 import { writeEntry } from "../../files/file_entry.ts";
 import { Dataset } from "../data/dataset.ts";
@@ -18,7 +17,7 @@ import {
   tokenizerName,
 } from "../data/dataset_manifest.ts";
 import { tokenBytesFor, TokenReader } from "../data/token_file.ts";
-import { formatTokenizer } from "../data/tokenizer_file.ts";
+import type { OpenTokenizer } from "../data/tokenizer_file.ts";
 import { type EncodedJob, type EncodeJob, jobBytesDefault, jobsOf } from "./encode_job.ts";
 import { encodeInOrder } from "./encode_pool.ts";
 import { piecesHash } from "./piece_index.ts";
@@ -51,7 +50,7 @@ export interface WriteOptions {
   readonly corpus: string;
   readonly request: Omit<DatasetRequest, "corpusHash">;
   readonly terms?: { readonly license?: string | undefined; readonly origin?: string | undefined };
-  readonly tokenizer: Tokenizer;
+  readonly tokenizer: OpenTokenizer;
   readonly threads: number;
   readonly sizes?: DatasetSizes | undefined;
   readonly disk: Disk;
@@ -68,13 +67,13 @@ export const nothingWritten: Written = { jobs: 0, train: noSplit, heldOut: noSpl
 const encoder = new TextEncoder();
 
 export async function writeDataset(collected: CollectedText, options: WriteOptions): Promise<Dataset> {
-  const { folder, corpus, request, tokenizer, disk } = options;
+  const { folder, corpus, request, disk, tokenizer: { tokenizer, tokenizerFile } } = options;
   const tokenBytes = tokenBytesFor(tokenizer.vocabSize);
   await disk.createFolder(folder);
   await disk.remove(`${folder}/${manifestName}`); // its files change
   const tokenizerEntry = await writeEntry(
     { folder, name: tokenizerName },
-    { disk, chunks: [encoder.encode(formatTokenizer(tokenizer))] },
+    { disk, chunks: [tokenizerFile] },
   );
   const { train, heldOut } = await writeShards(collected, options);
   const files = { tokenizer: tokenizerEntry, train, heldOut };
@@ -88,6 +87,7 @@ export async function writeDataset(collected: CollectedText, options: WriteOptio
     inputs: [...collected.inputs],
     ...termsOf(options.terms),
     ...files,
+    endOfText: tokenizer.endOfText,
     bytesPerToken: train.textBytes / train.tokens,
     unigramEntropy: entropyOf({ folder, heldOut, tokenBytes }),
   };
@@ -106,9 +106,9 @@ export async function writeManifest(folder: string, manifest: DatasetManifest, d
 }
 
 async function writeShards(collected: CollectedText, options: WriteOptions): Promise<Written> {
-  const { tokenizer, threads, onEncoded = () => {}, onWritten = () => Promise.resolve() } = options;
+  const { tokenizer: open, threads, onEncoded = () => {}, onWritten = () => Promise.resolve() } = options;
   const shardTokens = options.sizes?.shardTokens ?? shardTokensDefault;
-  const tokenBytes = tokenBytesFor(tokenizer.vocabSize);
+  const tokenBytes = tokenBytesFor(open.tokenizer.vocabSize);
   let { jobs: done, ...sides } = options.written ?? nothingWritten;
   const shards = { train: new Shard("train", sides.train), heldOut: new Shard("heldout", sides.heldOut) };
   const waiting: EncodeJob["parts"][] = [];
@@ -118,7 +118,7 @@ async function writeShards(collected: CollectedText, options: WriteOptions): Pro
     done,
     waiting,
   );
-  for await (const encoded of encodeInOrder(jobs, { tokenizer, tokenBytes }, threads)) {
+  for await (const encoded of encodeInOrder(jobs, { ...open, tokenBytes }, threads)) {
     const parts = waiting.shift()!;
     shards.train.add(encoded.train, parts.filter(({ isHeldOut }) => !isHeldOut));
     shards.heldOut.add(encoded.heldOut, parts.filter(({ isHeldOut }) => isHeldOut));

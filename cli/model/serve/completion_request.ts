@@ -4,7 +4,7 @@
  */
 
 import * as v from "valibot";
-import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
+import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
 import { promptTokens } from "../generate/generate_text.ts";
 
 export interface CompletionRequest {

@@ -5,9 +5,11 @@
 
 import * as v from "valibot";
 import { embeddingName, headName, parameterTable, type StageSpec } from "../../../core/model/spec.ts";
-import { readIfPresent } from "../../files/disk.ts";
+import { isFile, readIfPresent } from "../../files/disk.ts";
 import { UserError } from "../../program/errors.ts";
-import { parseTokenizer } from "../data/tokenizer_file.ts";
+import { endOfTextBeside } from "../tokenizer/end_of_text.ts";
+import { parseTokenizer, readTokenizerBytes } from "../tokenizer/parse_tokenizer.ts";
+import type { OpenTokenizer } from "../data/tokenizer_file.ts";
 import { SafetensorsFile } from "../tensors/safetensors.ts";
 import { configName, readLlamaConfig } from "./llama_config.ts";
 import type { ModelSource } from "./model_source.ts";
@@ -20,9 +22,28 @@ export async function openLlamaFolder(folder: string): Promise<ModelSource> {
   const fileOf = await placesOfTensors(folder);
   return {
     ...{ path: folder, trained: null, plan, layersOfStages },
-    tokenizer: parseTokenizer(await textOf(folder, "tokenizer.json"), `${folder}/tokenizer.json`),
+    ...await tokenizerOf(folder, plan.model.vocabSize),
     readStage: (spec) => readStage(spec, { folder, fileOf, isTied }),
   };
+}
+
+/** The model may have more ids than the tokenizer, as vocabularies are rounded up, but not fewer. */
+async function tokenizerOf(folder: string, vocabSize: number): Promise<OpenTokenizer> {
+  const path = `${folder}/tokenizer.json`;
+  if (!await isFile(path)) {
+    throw new UserError(`The model in '${folder}' is incomplete: tokenizer.json is missing`, {
+      next: await isFile(`${folder}/tokenizer.model`)
+        ? "Make it from tokenizer.model: AutoTokenizer.from_pretrained(folder).save_pretrained(folder) in transformers"
+        : "Fetch the folder again",
+    });
+  }
+  const tokenizerFile = await readTokenizerBytes(path);
+  const tokenizer = parseTokenizer(tokenizerFile, { path, endOfText: await endOfTextBeside(folder) });
+  if (tokenizer.vocabSize <= vocabSize) return { tokenizer, tokenizerFile };
+  throw new UserError(
+    `The tokenizer in '${folder}' has ids up to ${tokenizer.vocabSize - 1}, and its model has only ${vocabSize}`,
+    { next: "Fetch the folder again: the two files must belong together" },
+  );
 }
 
 async function textOf(folder: string, name: string): Promise<string> {

@@ -3,7 +3,7 @@
 import type { RunConfig } from "../../../core/config/config.ts";
 import type { ModelPlan } from "../../../core/model/shape.ts";
 import { parameterTable, type ParameterTensor, type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
-import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
+import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
 
 export interface ModelSource {
   readonly path: string;
@@ -12,6 +12,7 @@ export interface ModelSource {
   readonly plan: ModelPlan;
   readonly layersOfStages: readonly number[];
   readonly tokenizer: Tokenizer;
+  readonly tokenizerFile: Uint8Array; // tokenizer.json as it was read
   /** The stage's flat vector (`parameterTable(spec)`). `spec` is one of `stagesOf(source, …)`. */
   readStage(spec: StageSpec): Promise<Float32Array>;
 }

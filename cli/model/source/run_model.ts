@@ -4,7 +4,8 @@ import { splitLayers } from "../../../core/model/stages.ts";
 import { parameterTable } from "../../../core/model/spec.ts";
 import { type FoundCheckpoint, latestCheckpoint, readStage } from "../checkpoint/checkpoint.ts";
 import { manifestName, readManifest } from "../checkpoint/manifest.ts";
-import { readTokenizer } from "../data/tokenizer_file.ts";
+import { readDatasetManifest } from "../data/dataset_manifest.ts";
+import { openTokenizer } from "../data/tokenizer_file.ts";
 import { isFile } from "../../files/disk.ts";
 import type { ModelSource } from "./model_source.ts";
 
@@ -19,7 +20,10 @@ export async function openRunModel(path: string, warn: (text: string) => void): 
     trained: { run, runId, round, step, config, datasetHash },
     plan: config,
     layersOfStages: splitLayers(config),
-    tokenizer: await readTokenizer(`${run}/dataset/tokenizer.json`, manifest.tokenizerHash),
+    ...await openTokenizer(`${run}/dataset/tokenizer.json`, {
+      sha256: manifest.tokenizerHash,
+      endOfText: (await readDatasetManifest(`${run}/dataset`))?.endOfText,
+    }),
     readStage: (spec) => readStage({ folder, stage: spec.index, table: parameterTable(spec) }),
   };
 }

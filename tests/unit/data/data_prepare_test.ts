@@ -5,6 +5,7 @@ import { type Dataset, openDataset, placeOfFiles } from "../../../cli/model/data
 import { type FolderRequest, prepareFolder } from "../../../cli/model/prepare/prepare_folder.ts";
 import { planDataset } from "../../../cli/model/prepare/plan_dataset.ts";
 import { TokenReader } from "../../../cli/model/data/token_file.ts";
+import { openTokenizer } from "../../../cli/model/data/tokenizer_file.ts";
 import { UserError } from "../../../cli/program/errors.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 
@@ -221,5 +222,19 @@ Deno.test("Data: a vocabulary that nobody asked for suits a short text; license 
     assert(tokenizer.vocabSize % 64 === 0 && tokenizer.vocabSize < 8192, `${tokenizer.vocabSize}`);
     assertEquals(manifest.request.vocabSize, tokenizer.vocabSize);
     assertEquals([manifest.license, manifest.origin], ["CC0-1.0", "a test"]);
+  });
+});
+
+Deno.test("Data: an end token that a text mentions is text, and a given tokenizer is kept byte by byte", async () => {
+  await withScratchFolder(async (folder) => {
+    const path = `${folder}/a.jsonl`;
+    const texts = Array.from({ length: 120 }, (_, i) => `${textOf("a", i)} ends with <|endoftext|>, or not`);
+    await Deno.writeTextFile(path, texts.map((text) => JSON.stringify({ text })).join("\n"));
+    const first = await prepared(requestOf(`${folder}/first`, [path]));
+    assertEquals([...textsIn(first, "train"), ...textsIn(first, "heldOut")].sort(), texts.toSorted());
+    const open = await openTokenizer(`${folder}/first/tokenizer.json`, { sha256: first.manifest.tokenizer.sha256 });
+    const again = await prepared(requestOf(`${folder}/again`, [path], { tokenizer: open, threads: 2 }));
+    assertEquals(again.manifest.tokenizer, first.manifest.tokenizer);
+    assertEquals(again.hash, first.hash);
   });
 });

@@ -5,7 +5,7 @@ import { type Sample, sampleModel } from "../../../cli/model/generate/run_genera
 import { formatTokenizer } from "../../../cli/model/data/tokenizer_file.ts";
 import { UserError } from "../../../cli/program/errors.ts";
 import { type SampleAnswer, type SampleQuestion, startSample } from "../../../cli/model/samples/sample_thread.ts";
-import { Tokenizer } from "../../../core/tokenizer/bpe.ts";
+import { TrainedTokenizer } from "../../../core/tokenizer/trained_tokenizer.ts";
 import { processor, referenceHost } from "../../lab/world/devices.ts";
 import { writeSampledRun } from "../../support/sampled_run.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
@@ -35,7 +35,7 @@ Deno.test("Sample: the tokenizer of another run is refused by its hash", async (
   await withScratchFolder(async (run) => {
     await writeSampledRun(run, { round: 1 });
     const path = `${run}/dataset/tokenizer.json`;
-    const other = formatTokenizer(new Tokenizer({ merges: [[104, 101]] }));
+    const other = formatTokenizer(new TrainedTokenizer({ merges: [[104, 101]] }));
     await Deno.writeTextFile(path, other);
     const { message, next } = await assertRejects(
       () => sampleModel(referenceHost(), { model: run, ...sampling }, () => {}),
