@@ -4,6 +4,7 @@
 
 import type { RunConfig } from "../config/config.ts";
 import { boundariesProblem } from "../model/boundaries.ts";
+import { ropeDefaults } from "../model/rope.ts";
 import { stageParameterLengths } from "../model/stages.ts";
 import { vectorBytes } from "../model/vector_bytes.ts";
 import { gradientTolerance } from "../score/gradient_verdict.ts";
@@ -42,6 +43,13 @@ const shapeRules: readonly Rule[] = [
     fields: ["model.kvHeads", "model.heads"],
     text: "model.heads must be divisible by model.kvHeads",
     holds: ({ model }) => model.heads % model.kvHeads === 0,
+  },
+  {
+    fields: ["model.ropeHighFrequency", "model.ropeLowFrequency"],
+    text: "model.ropeHighFrequency must be larger than model.ropeLowFrequency",
+    holds: (
+      { model: { ropeHighFrequency = ropeDefaults.highFrequency, ropeLowFrequency = ropeDefaults.lowFrequency } },
+    ) => ropeHighFrequency > ropeLowFrequency,
   },
   {
     fields: ["pipeline.bottleneckWidth", "model.width"],

@@ -28,6 +28,8 @@ Deno.test("Knobs: every leaf of a configuration has exactly one knob", () => {
   const notOmitted = {
     "pipeline.gradientBits": 4,
     "pipeline.sideWidth": 8,
+    ...{ "model.ropeFactor": 8, "model.ropeLowFrequency": 2, "model.ropeHighFrequency": 5 },
+    ...{ "model.ropeOriginalContext": 64, "train.schedule": "cosine" },
     ...{ "train.optimizer": "muon", "train.mergeShare": 0.2, "train.mostStepsPerRound": 50 },
     ...{
       "outer.payload": "sparse",
@@ -212,6 +214,7 @@ const brokenRules: readonly [overrides: Record<string, unknown>, text: string][]
     "train.stepsPerRound must not be larger than train.steps",
   ],
   [{ "train.warmupSteps": 500 }, "train.warmupSteps must"],
+  [{ "model.ropeHighFrequency": 1 }, "model.ropeHighFrequency must be larger"],
   [{ "train.beta1": 0.98 }, "train.beta2 must exceed the square of train.beta1"],
   [
     { "train.learningRate": 0.03 },
