@@ -43,7 +43,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "size": choice(sizeNames, defaultSize, "How large the model is; every other setting follows from it."),
   "deterministic": flag(false, "Fixes the wiring and the order of tasks, so that two runs give the same hashes."),
 
-  "model.vocabSize": int({ min: 64, max: 2 ** 18, multipleOf: 64, unit: "tokens" }, "Rows of embedding and head."),
+  "model.vocabSize": int({ min: 64, max: 2 ** 18, multipleOf: 4, unit: "tokens" }, "Rows of embedding and head."),
   "model.width": int({ min: 32, max: 16384, multipleOf: 32, unit: "channels" }, "Width of the residual stream."),
   "model.layers": int({ min: 1, max: 256, unit: "layers" }, "Transformer blocks in the whole model."),
   "model.heads": int({ min: 1, max: 256, unit: "heads" }, "Query heads."),

@@ -62,6 +62,11 @@ const shapeRules: readonly Rule[] = [
     holds: ({ pipeline, model }) => (pipeline.sideWidth ?? 0) <= model.width,
   },
   {
+    fields: ["pipeline.sideWidth", "model.vocabSize"],
+    text: "pipeline.sideWidth times model.vocabSize must be a multiple of 64",
+    holds: ({ pipeline, model }) => ((pipeline.sideWidth ?? 0) * model.vocabSize) % 64 === 0,
+  },
+  {
     fields: ["pipeline.boundaries", "pipeline.stages"],
     text: (config) => boundariesProblem(config) ?? "",
     holds: (config) => boundariesProblem(config) === null,

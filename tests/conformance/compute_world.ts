@@ -30,15 +30,15 @@ interface Shape {
   readonly kvHeads?: number;
   readonly sequences?: number;
   readonly contextLength?: number;
-  readonly rope?: Partial<ModelShape>;
+  readonly model?: Partial<ModelShape>;
 }
 
 function specOf(shape: Shape): StageSpec {
   const { codec = "none", boundaries = "", gradientBits = 8, sideWidth = 0, layersOfStages, stage } = shape;
-  const { kvHeads = 2, sequences = 2, contextLength = 16, rope = {} } = shape;
+  const { kvHeads = 2, sequences = 2, contextLength = 16, model = {} } = shape;
   const layers = layersOfStages.reduce((a, b) => a + b, 0);
   const config = tinyConfig({
-    model: { layers, kvHeads, contextLength, ...rope },
+    model: { layers, kvHeads, contextLength, ...model },
     pipeline: { codec, boundaries, gradientBits, sideWidth, stages: layersOfStages.length },
     train: { sequencesPerMicrobatch: sequences },
   });
@@ -93,9 +93,9 @@ export function computeCases(): ComputeCase[] {
     "body, codec none, side of 4 values, 2 layers": { sideWidth: 4, layersOfStages: [1, 2, 1], stage: 1 },
     "tail, codec resbm, side of 12 values": { codec: "resbm", sideWidth: 12, layersOfStages: [1, 1], stage: 1 },
     "tail, codec resbm, B 3": { codec: "resbm", layersOfStages: [1, 1], stage: 1, sequences: 3 },
-    "tail, codec none, 4:1 heads, B 3, scaled rotary angles": {
+    "tail, codec none, 4:1 heads, B 3, scaled rotary angles, 76 tokens": {
       ...{ layersOfStages: [1, 1], stage: 1, kvHeads: 1, sequences: 3 },
-      rope: { ropeFactor: 8, ropeOriginalContext: 64 }, // pairs that turn as before, by a blend, and slower
+      model: { vocabSize: 76, ropeFactor: 8, ropeOriginalContext: 64 }, // pairs that turn as before, by a blend, and slower
     },
     "tail, codec iota, B 1": { codec: "iota", layersOfStages: [1, 1], stage: 1, sequences: 1 },
     "tail, codec iota, 2 layers": { codec: "iota", layersOfStages: [1, 2], stage: 1 },
