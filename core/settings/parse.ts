@@ -1,6 +1,6 @@
 /**
  * Parses untrusted objects into a configuration: a TOML file with flags on top, or the one in `welcome`. A flag
- * precedes file, size and default. Nothing throws. Unknown keys are refused, because a typo must not train a model with
+ * precedes file, size and default. What a model that the run starts from fixes, neither flag nor file may contradict. Nothing throws. Unknown keys are refused, because a typo must not train a model with
  * a default.
  */
 
@@ -13,7 +13,7 @@ import { type BrokenRule, brokenRules } from "./rules.ts";
 import { defaultSize, isSizedPath, isSizeName, type SizeName } from "../config/size.ts";
 import { didYouMean } from "./suggest.ts";
 
-export type Origin = "default" | "size" | "file" | "flag";
+export type Origin = "default" | "size" | "from" | "file" | "flag";
 export type Origins = Readonly<Record<KnobPath, Origin>>;
 
 export interface Problem {
@@ -26,6 +26,13 @@ export interface ResolveInput {
   readonly size?: string;
   readonly file?: unknown; // parsed TOML
   readonly overrides?: Readonly<Record<string, unknown>>; // flags, by path
+  readonly from?: ModelSettings;
+}
+
+/** By path, of the model that the run starts from. */
+export interface ModelSettings {
+  readonly fixed: Readonly<Record<string, KnobValue>>; // its parameters depend on them
+  readonly usual: Readonly<Record<string, KnobValue>>; // flags and file may set others
 }
 
 export type ResolvedConfig =
@@ -39,21 +46,29 @@ export interface GivenSettings {
   readonly problems: readonly Problem[];
 }
 
-export function readGiven({ size, file = {}, overrides = {} }: ResolveInput): GivenSettings {
+export function readGiven({ size, file = {}, overrides = {}, from }: ResolveInput): GivenSettings {
   const flags = Object.entries(size === undefined ? overrides : { size, ...overrides });
-  const sources = [["file", readTable(file)], ["flag", readSettings(flags)]] as const;
+  const ofModel = Object.entries({ ...from?.usual, ...from?.fixed });
+  const sources = [["from", readSettings(ofModel)], ["file", readTable(file)], ["flag", readSettings(flags)]] as const;
   const problems: Problem[] = [];
   const values = new Map<KnobPath, KnobValue>();
   const origins = Object.fromEntries(knobPaths.map((path) => [path, originOf(path)])) as Record<KnobPath, Origin>;
   for (const [origin, { settings, complaints }] of sources) {
     problems.push(...complaints.map((complaint) => ({ ...complaint, origin })));
     for (const [path, value] of settings) {
+      const fixed = from?.fixed[path];
+      if (fixed !== undefined && value !== fixed) {
+        problems.push({ path, text: contradiction(path, { value, fixed }), origin });
+      }
       values.set(path, value);
       origins[path] = origin;
     }
   }
   return { values, origins, problems };
 }
+
+const contradiction = (path: KnobPath, { value, fixed }: { value: KnobValue; fixed: KnobValue }): string =>
+  `${path} is ${showValue(value)}, and the model that the run starts from has ${showValue(fixed)}: leave ${path} out`;
 
 export function resolveConfig(input: ResolveInput): ResolvedConfig {
   const { values: given, origins, problems } = readGiven(input);

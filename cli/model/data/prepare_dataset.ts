@@ -37,7 +37,7 @@ import { formatTokenizer } from "./tokenizer_file.ts";
 export interface PrepareOptions {
   readonly folder: string;
   readonly corpus: string;
-  readonly vocabSize: number; // a multiple of 64
+  readonly vocabSize: number; // a multiple of 4
   readonly heldOutFraction: number; // of the text's bytes, in (0, 1)
   readonly maxBytes: number; // 0 = all
   readonly seed: number;
@@ -45,6 +45,8 @@ export interface PrepareOptions {
   readonly isResumed?: boolean;
   /** Both splits must hold a sequence. Absent: any length will do. */
   readonly contextLength?: number;
+  /** Of the model that is trained on. Absent: one is trained on the text. */
+  readonly tokenizer?: Tokenizer;
   readonly disk?: Disk;
 }
 
@@ -66,7 +68,7 @@ const trainShardTokens = 2 ** 24;
 const encoder = new TextEncoder();
 
 export async function planDataset(options: PrepareOptions): Promise<DatasetPlan> {
-  const { folder, vocabSize, heldOutFraction, maxBytes, seed } = options;
+  const { folder, vocabSize, heldOutFraction } = options;
   assert(
     heldOutFraction > 0 && heldOutFraction < 1,
     `heldOutFraction must be between 0 and 1, but is ${heldOutFraction}`,
@@ -76,12 +78,12 @@ export async function planDataset(options: PrepareOptions): Promise<DatasetPlan>
     if (kept !== null) return planToOpen(kept, options);
   }
   const corpus = await readCorpus(options.corpus);
-  const request: DatasetRequest = { corpusHash: hashCorpus(corpus), vocabSize, heldOutFraction, maxBytes, seed };
+  const request = requestOf(options, hashCorpus(corpus));
   const prepared = await preparedManifest(folder, request);
   if (prepared !== null) return { ...planToOpen(prepared, options), doubt: corpus.doubt };
 
   const split = splitDocuments(corpus, options);
-  const tokenizer = trainTokenizer(split.train, vocabSize);
+  const tokenizer = options.tokenizer ?? trainTokenizer(split.train, vocabSize);
   const heldOutTokens = [...encodeDocuments(split.heldOut, tokenizer)];
   mustHoldSequences(options, {
     training: encodeDocuments(split.train, tokenizer),
@@ -139,11 +141,20 @@ async function writeDataset(
 }
 
 /** Of a folder made with the same settings, even if the corpus has changed since; null: none. */
-async function keptManifest({ folder, corpus, ...request }: PrepareOptions): Promise<DatasetManifest | null> {
+async function keptManifest(options: PrepareOptions): Promise<DatasetManifest | null> {
+  const { folder, corpus } = options;
   const manifest = await readDatasetManifest(folder);
   if (manifest === null || manifest.corpus !== corpus) return null;
-  const { corpusHash } = manifest.request;
-  return isSameRequest(manifest.request, { ...request, corpusHash }) ? await wholeOrNull(folder, manifest) : null;
+  const request = requestOf(options, manifest.request.corpusHash);
+  return isSameRequest(manifest.request, request) ? await wholeOrNull(folder, manifest) : null;
+}
+
+function requestOf(
+  { vocabSize, heldOutFraction, maxBytes, seed, tokenizer }: PrepareOptions,
+  corpusHash: string,
+): DatasetRequest {
+  const given = tokenizer === undefined ? {} : { tokenizerHash: sha256Hex(formatTokenizer(tokenizer)) };
+  return { corpusHash, vocabSize, heldOutFraction, maxBytes, seed, ...given };
 }
 
 async function preparedManifest(folder: string, request: DatasetRequest): Promise<DatasetManifest | null> {

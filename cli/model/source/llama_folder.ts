@@ -19,7 +19,7 @@ export async function openLlamaFolder(folder: string): Promise<ModelSource> {
   const { plan, layersOfStages, isTied } = readLlamaConfig(await textOf(folder, configName), `${folder}/${configName}`);
   const fileOf = await placesOfTensors(folder);
   return {
-    ...{ path: folder, trained: null, plan, layersOfStages },
+    ...{ path: folder, trained: null, plan, layersOfStages, isTied },
     tokenizer: parseTokenizer(await textOf(folder, "tokenizer.json"), `${folder}/tokenizer.json`),
     readStage: (spec) => readStage(spec, { folder, fileOf, isTied }),
   };

@@ -11,6 +11,7 @@ export interface ModelSource {
   readonly trained: TrainedBy | null;
   readonly plan: ModelPlan;
   readonly layersOfStages: readonly number[];
+  readonly isTied: boolean; // its file has the embedding as head too; here they are two
   readonly tokenizer: Tokenizer;
   /** The stage's flat vector (`parameterTable(spec)`). `spec` is one of `stagesOf(source, …)`. */
   readStage(spec: StageSpec): Promise<Float32Array>;

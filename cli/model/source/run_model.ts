@@ -19,6 +19,7 @@ export async function openRunModel(path: string, warn: (text: string) => void): 
     trained: { run, runId, round, step, config, datasetHash },
     plan: config,
     layersOfStages: splitLayers(config),
+    isTied: false,
     tokenizer: await readTokenizer(`${run}/dataset/tokenizer.json`, manifest.tokenizerHash),
     readStage: (spec) => readStage({ folder, stage: spec.index, table: parameterTable(spec) }),
   };

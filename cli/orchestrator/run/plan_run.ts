@@ -7,13 +7,17 @@ import { resolve } from "node:path";
 import { changesBetween, describeChange, mayChange, type SettingChange } from "../../../core/settings/change.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { assembleConfig, valueAt } from "../../../core/settings/derive.ts";
+import { isSizeName, type SizeName } from "../../../core/config/size.ts";
+import type { StartModel } from "../../../core/ledger/entry.ts";
 import { tomlValue } from "../../../core/config/knob.ts";
 import { knobAt, knobPaths } from "../../../core/config/knobs.ts";
 import { checkRules, type GivenSettings, type Origins, readGiven } from "../../../core/settings/parse.ts";
 import { type FoundCheckpoint, latestCheckpoint } from "../../model/checkpoint/checkpoint.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import type { ConfigFile } from "../../terminal/options/config_file.ts";
-import { UserError } from "../../program/errors.ts";
+import { openModel } from "../../model/source/open_model.ts";
+import { type RunStart, settingsOf, startName } from "../../model/source/start_model.ts";
+import { UsageError, UserError } from "../../program/errors.ts";
 import { exists, findRunFolder, folderMark, type RunFolder, type RunPlace } from "../../files/run_folder.ts";
 import { givenRun, resolveRun, settingsError } from "../../terminal/options/run_options.ts";
 import { plural } from "../../terminal/text/format.ts";
@@ -33,6 +37,8 @@ export interface RunPlan {
   readonly runId: string;
   readonly saved: SavedRun | null;
   readonly found: FoundCheckpoint | null;
+  readonly start: RunStart | null; // the model that a new run begins with
+  readonly from: StartModel | null; // the model that a resumed run began with
   readonly isOver: boolean;
   readonly advice: PlanAdvice;
 }
@@ -57,15 +63,37 @@ export async function planRun(
   const isFresh = context.options.flag("fresh");
   if (!isFresh || (run.file !== null && resolve(run.file.path) === `${place.path}/run.toml`)) await mustBeOurs(place);
   if (place.holdsRun && !isFresh) return await planToGoOn(context, { path: place.path, mark, given, file: run.file });
-  const { config, origins } = await resolveRun(context, run);
+  const start = await openStart(context, { run: place.holdsRun ? place.path : null });
+  const input = start === null ? run.input : { ...run.input, from: settingsOf(start.source, sizeOf(given)) };
+  const { config, origins } = await resolveRun(context, { ...run, input });
   return {
     folder: { path: place.path, isResumed: false },
     mark,
     putsAside: isFresh && place.holdsRun,
-    ...{ config, origins, changes: [], saved: null, found: null, isOver: false },
+    ...{ config, origins, changes: [], saved: null, found: null, isOver: false, start, from: null },
     advice: adviceOf(context, run.file),
     runId: `${config.name}-${crypto.randomUUID().slice(0, 8)}`,
   };
+}
+
+const sizeOf = ({ values }: GivenSettings): SizeName | null => {
+  const size = values.get("size");
+  return isSizeName(size) ? size : null;
+};
+
+/** `run`: the folder of a run that is put aside. */
+async function openStart(
+  { options, output }: CommandContext,
+  { run }: { run: string | null },
+): Promise<RunStart | null> {
+  const path = options.text("from");
+  if (path === undefined) return null;
+  if (run !== null && `${resolve(path)}/`.startsWith(`${run}/`)) {
+    throw new UsageError(`--fresh puts the run in '${run}' aside, and --from '${path}' is in it`, {
+      next: "Begin the new run in another folder: --data DIR",
+    });
+  }
+  return { name: startName(path), source: await openModel(path, (text) => output.log.warn(text)) };
 }
 
 /** A person's own run.toml would be overwritten. */
@@ -84,6 +112,9 @@ async function planToGoOn(
 ): Promise<RunPlan> {
   const { saved, found, ...before } = await findRun(context, path);
   const { folder: advice } = adviceOf(context, file);
+  const from = saved?.from ?? found?.manifest.from ?? null;
+  mustBeginAs(from, { given: context.options.text("from"), path, advice });
+  if (from !== null && found === null && !await hasJournal(path)) throw lostStart(path, from);
   const config = await settingsToGoOn(before.config, { given, file, advice: `'${path}': ${advice}` });
   const isClosed = found !== null && !await hasJournal(path);
   const isOver = isClosed && found.manifest.step >= config.train.steps;
@@ -95,10 +126,30 @@ async function planToGoOn(
     folder: { path, isResumed: true },
     ...{ mark, putsAside: false },
     ...{ config, origins: given.origins, changes: changesBetween(before.config, config) },
-    ...{ runId: before.runId, saved, found, isOver },
+    ...{ runId: before.runId, saved, found, isOver, start: null, from },
     advice: adviceOf(context, file),
   };
 }
+
+function mustBeginAs(
+  from: StartModel | null,
+  { given, path, advice }: { given: string | undefined; path: string; advice: string },
+): void {
+  if (given === undefined || startName(given) === from?.name) return;
+  const began = from === null ? "random parameters" : `the model '${from.name}'`;
+  throw new UsageError(`The run in '${path}' began with ${began}, and --from '${given}' begins a new run`, {
+    next: `Leave --from out to resume that run; or begin another one, not in '${path}': ${advice}`,
+  });
+}
+
+/** Going on from random parameters would be another run. */
+const lostStart = (path: string, { name }: StartModel): UserError =>
+  new UserError(
+    `The run in '${path}' began with the parameters of '${name}', and neither they nor its journal are there`,
+    {
+      next: `Restore '${path}/checkpoints' from a copy, or begin another run in another folder; nothing was changed`,
+    },
+  );
 
 async function settingsToGoOn(
   before: RunConfig,

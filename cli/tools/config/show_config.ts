@@ -59,6 +59,7 @@ function sourceText(path: KnobPath, { config, origins, file, options }: Sources)
     }
     case "size":
       return originOfSized(config, path);
+    case "from": // of a model, which this command does not take
     case "default":
       return "default";
   }

@@ -208,7 +208,7 @@ const brokenRules: readonly [overrides: Record<string, unknown>, text: string][]
     "pipeline.bottleneckWidth must not be larger",
   ],
   [{ "pipeline.stages": 7, "model.layers": 3 }, "every stage needs a layer"],
-  [{ "model.layers": 2 }, "every stage needs a layer"],
+  [{ "model.layers": 2, "pipeline.stages": 3 }, "every stage needs a layer"],
   [
     { "train.stepsPerRound": 500 },
     "train.stepsPerRound must not be larger than train.steps",
