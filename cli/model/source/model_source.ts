@@ -1,6 +1,7 @@
 /** A model to use, whatever folder it comes from (open_model.ts). Weights are read a stage at a time. */
 
 import type { RunConfig } from "../../../core/config/config.ts";
+import type { StartModel } from "../../../core/ledger/entry.ts";
 import type { ModelPlan } from "../../../core/model/shape.ts";
 import { parameterTable, type ParameterTensor, type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
 import type { Tokenizer } from "../../../core/tokenizer/bpe.ts";
@@ -24,6 +25,7 @@ export interface TrainedBy {
   readonly step: number;
   readonly config: RunConfig;
   readonly datasetHash: string;
+  readonly from: StartModel | null; // the model that the run began with
 }
 
 /** Stages for `sequences` texts at once of `contextLength` tokens, head to tail. */

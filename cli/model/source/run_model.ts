@@ -13,10 +13,10 @@ export async function openRunModel(path: string, warn: (text: string) => void): 
   const place = await placeOf(path, warn);
   if (place === null) return null;
   const { run, found: { folder, manifest } } = place;
-  const { config, runId, round, step, datasetHash } = manifest;
+  const { config, runId, round, step, datasetHash, from = null } = manifest;
   return {
     path: folder,
-    trained: { run, runId, round, step, config, datasetHash },
+    trained: { run, runId, round, step, config, datasetHash, from },
     plan: config,
     layersOfStages: splitLayers(config),
     isTied: false,

@@ -158,7 +158,7 @@ export function describeStart({ source }: RunStart, config: RunConfig, { name, p
     ...(source.isTied ? ["Its head was its embedding: both are copied, are in different stages, and train apart"] : []),
     ...(fresh.length === 0 ? [] : [
       `${plural(fresh.length, "tensor")} of boundaries (${parametersText(floats(fresh))}) begin random: ` +
-      "until they are trained, the model writes noise",
+      `until they are trained, the model writes noise${before === null ? "; --codec none keeps it as it is" : ""}`,
     ]),
     ...(before !== null && before !== after ? [forgettingText] : []),
   ];

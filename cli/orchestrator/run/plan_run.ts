@@ -19,7 +19,7 @@ import { openModel } from "../../model/source/open_model.ts";
 import { type RunStart, settingsOf, startName } from "../../model/source/start_model.ts";
 import { UsageError, UserError } from "../../program/errors.ts";
 import { exists, findRunFolder, folderMark, type RunFolder, type RunPlace } from "../../files/run_folder.ts";
-import { givenRun, resolveRun, settingsError } from "../../terminal/options/run_options.ts";
+import { type GivenRun, givenRun, resolveRun, settingsError } from "../../terminal/options/run_options.ts";
 import { plural } from "../../terminal/text/format.ts";
 import { shellWords } from "../../program/shell_words.ts";
 import { hasJournal, markedStep } from "./recover_run.ts";
@@ -63,9 +63,8 @@ export async function planRun(
   const isFresh = context.options.flag("fresh");
   if (!isFresh || (run.file !== null && resolve(run.file.path) === `${place.path}/run.toml`)) await mustBeOurs(place);
   if (place.holdsRun && !isFresh) return await planToGoOn(context, { path: place.path, mark, given, file: run.file });
-  const start = await openStart(context, { run: place.holdsRun ? place.path : null });
-  const input = start === null ? run.input : { ...run.input, from: settingsOf(start.source, sizeOf(given)) };
-  const { config, origins } = await resolveRun(context, { ...run, input });
+  if (place.holdsRun) mustBeElsewhere(context.options.text("from"), place.path);
+  const { config, origins, start } = await resolveNewRun(context, run);
   return {
     folder: { path: place.path, isResumed: false },
     mark,
@@ -81,19 +80,25 @@ const sizeOf = ({ values }: GivenSettings): SizeName | null => {
   return isSizeName(size) ? size : null;
 };
 
-/** `run`: the folder of a run that is put aside. */
-async function openStart(
-  { options, output }: CommandContext,
-  { run }: { run: string | null },
-): Promise<RunStart | null> {
-  const path = options.text("from");
-  if (path === undefined) return null;
-  if (run !== null && `${resolve(path)}/`.startsWith(`${run}/`)) {
-    throw new UsageError(`--fresh puts the run in '${run}' aside, and --from '${path}' is in it`, {
-      next: "Begin the new run in another folder: --data DIR",
-    });
-  }
-  return { name: startName(path), source: await openModel(path, (text) => output.log.warn(text)) };
+/** With the settings that come with the model of --from. */
+export async function resolveNewRun(
+  context: CommandContext,
+  given?: GivenRun,
+): Promise<{ config: RunConfig; origins: Origins; start: RunStart | null }> {
+  const run = given ?? await givenRun(context);
+  const path = context.options.text("from");
+  if (path === undefined) return { ...await resolveRun(context, run), start: null };
+  const source = await openModel(path, (text) => context.output.log.warn(text));
+  const input = { ...run.input, from: settingsOf(source, sizeOf(readGiven(run.input))) };
+  return { ...await resolveRun(context, { ...run, input }), start: { name: startName(path), source } };
+}
+
+/** Not in the run that --fresh puts aside. */
+function mustBeElsewhere(from: string | undefined, run: string): void {
+  if (from === undefined || !`${resolve(from)}/`.startsWith(`${run}/`)) return;
+  throw new UsageError(`--fresh puts the run in '${run}' aside, and --from '${from}' is in it`, {
+    next: "Begin the new run in another folder: --data DIR",
+  });
 }
 
 /** A person's own run.toml would be overwritten. */

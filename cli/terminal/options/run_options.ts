@@ -232,7 +232,7 @@ function textFile(name: unknown): string | null {
   return typeof name === "string" && name !== "sotu" && name !== "" ? name : null;
 }
 
-interface GivenRun {
+export interface GivenRun {
   readonly file: ConfigFile | null;
   readonly input: ResolveInput;
 }

@@ -13,7 +13,7 @@ import type { FitAdapter } from "../../../gpu/stage_fit.ts";
 import type { StagePlan } from "../../../gpu/stage_plan.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import { byteOption } from "../../terminal/text/byte_text.ts";
-import { resolveRun } from "../../terminal/options/run_options.ts";
+import { resolveNewRun } from "../../orchestrator/run/plan_run.ts";
 import { describeResult, describeRun, describeSettings } from "../../orchestrator/run/describe_run.ts";
 import { fitAdapterOf, type Memory, planModel, problemText, remediesFor } from "../../device/model_fit.ts";
 import { openDevice } from "../../device/open_device.ts";
@@ -36,7 +36,7 @@ const usualGpu: FitAdapter = {
 
 export async function runPlan(context: CommandContext): Promise<number> {
   const { options, output } = context;
-  const { config, origins } = await resolveRun(context);
+  const { config, origins } = await resolveNewRun(context);
   const given = byteOption("memory", options.text("memory"));
   const { adapter, name } = await plannedDevice(options.text("device"));
   const memory: Memory = { memoryBytes: given ?? (options.text("device") === undefined ? usualMemoryBytes : Infinity) };
@@ -91,8 +91,8 @@ const legend = ({ train }: RunConfig): string[] => [
 
 /** Every number that nobody gave. */
 function whyLines(config: RunConfig, origins: Origins): string[] {
-  const rows = knobPaths.filter((path) => origins[path] === "size").flatMap((path) => {
-    const reason = reasonFor(config, path);
+  const rows = knobPaths.filter((path) => origins[path] === "size" || origins[path] === "from").flatMap((path) => {
+    const reason = origins[path] === "from" ? "comes with the model" : reasonFor(config, path);
     return reason === null ? [] : [{ setting: `${path} = ${tomlValue(valueAt(config, path))}`, reason }];
   });
   const widest = Math.max(0, ...rows.map(({ setting }) => setting.length));

@@ -100,6 +100,14 @@ Deno.test("Plan: every number that follows from the size has its reason, at ever
   assertEquals(stdout.includes("train.steps ="), false);
 });
 
+Deno.test("Plan: of a model that a run starts from, with what comes with it", async () => {
+  const { code, stdout } = await plan("--from tests/vectors/export/llama-rope --codec none");
+  assertEquals(code, 0);
+  assertMatch(stdout, /^toy, 35,232 parameters\n2 stages x 2 miners/);
+  assertMatch(stdout, /^model\.ropeFactor = 8 +comes with the model\n/m);
+  assertMatch(stdout, /^pipeline\.stages = 2 +a layer each\n/m);
+});
+
 Deno.test("Plan: its advice keeps the model that was asked for", async () => {
   const { code, stdout } = await plan("--size toy --memory 64KiB");
   assertEquals([code, stdout.includes("--size")], [1, false], stdout);
