@@ -1,7 +1,9 @@
 /** q, k and v are one (B * T, (heads + 2 kvHeads) * headWidth) matrix. */
 
 import { assert } from "../core/assert.ts";
-import { exponential, logarithm, sineAndCosine } from "../core/exact_math.ts";
+import { sineAndCosine } from "../core/exact_math.ts";
+import { ropeFrequencies } from "../core/model/rope.ts";
+import type { ModelShape } from "../core/model/shape.ts";
 import type { StageSpec } from "../core/model/spec.ts";
 
 export interface AttentionSizes {
@@ -24,11 +26,10 @@ export const qkvWidth = (sizes: Pick<AttentionSizes, "heads" | "kvHeads" | "head
   (sizes.heads + 2 * sizes.kvHeads) * sizes.headWidth;
 
 /** Cosines, then sines, each (T, headWidth / 2), the same on every machine. */
-export function ropeTable({ length, headWidth }: AttentionSizes, base: number): Float32Array {
+export function ropeTable({ length, headWidth }: AttentionSizes, model: ModelShape): Float32Array {
   const half = headWidth / 2;
   const table = new Float32Array(2 * length * half);
-  for (let i = 0; i < half; i++) {
-    const frequency = exponential(-i / half * logarithm(base));
+  for (const [i, frequency] of ropeFrequencies(model, headWidth).entries()) {
     for (let position = 0; position < length; position++) {
       const { sine, cosine } = sineAndCosine(position * frequency);
       table[position * half + i] = cosine;

@@ -39,7 +39,7 @@ export function buildStageProgram(options: ContextOptions): StageProgram {
   const context = layerContext(options);
   const { attention, cache } = context;
   const positions = { ...attention, length: cache?.length ?? attention.length };
-  buffers.upload(context.ropeTable, ropeTable(positions, spec.model.ropeBase));
+  buffers.upload(context.ropeTable, ropeTable(positions, spec.model));
   const embed = spec.wireIn === null ? buildEmbed(context) : null;
   const side = buildSide(context);
   const blocks = buildBlocks(context, { embed, side, recomputes: options.recomputes });

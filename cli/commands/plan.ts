@@ -2,7 +2,7 @@
 
 import type { Command } from "../terminal/command.ts";
 import { deviceNames, memoryOption } from "../terminal/options/node_options.ts";
-import { runOptions } from "../terminal/options/run_options.ts";
+import { fromOption, runOptions } from "../terminal/options/run_options.ts";
 
 export const command: Command = {
   name: "plan",
@@ -16,9 +16,11 @@ export const command: Command = {
     "iota plan --size 8b --memory 16GiB",
     "iota plan --size 1b --stages 6 --memory 8GiB --json",
     "iota plan --config run.toml --device auto",
+    "iota plan --from models/llama-1b --codec none",
   ],
   options: [
     ...runOptions.filter(({ name }) => name !== "resume" && name !== "fresh"),
+    fromOption,
     { ...memoryOption, defaultText: "16GiB; with --device, what the device can allocate" },
     {
       name: "device",

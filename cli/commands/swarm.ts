@@ -3,7 +3,7 @@
 import { chaosGrammar, linksGrammar } from "../swarm/chaos/grammars.ts";
 import type { Command, OptionSpec } from "../terminal/command.ts";
 import { deviceOption, memoryOption, threadsOption } from "../terminal/options/node_options.ts";
-import { runOptions } from "../terminal/options/run_options.ts";
+import { fromOption, runOptions } from "../terminal/options/run_options.ts";
 
 /** Of the machine, the chain, and what happens to nodes: no run keeps them. */
 export const swarmOptions: readonly OptionSpec[] = [
@@ -65,14 +65,15 @@ export const command: Command = {
   examples: [
     "iota swarm --size tiny --stages 3 --replicas 2 --steps 40",
     "iota swarm --data runs/demo --steps 200",
+    "iota swarm --from runs/demo --codec none --steps 300",
     "iota swarm --size toy --deterministic --json",
     'iota swarm --steps 60 --links "40ms 20mbit"',
     'iota swarm --replicas 2 --chaos "kill-miner every 20 steps; kill-orchestrator at step 30"',
   ],
-  options: [...runOptions, ...swarmOptions],
+  options: [...runOptions, fromOption, ...swarmOptions],
   configures: "run",
   rights: {
-    read: ["data", "corpus", "tuning"],
+    read: ["data", "corpus", "tuning", "--from"],
     write: ["data"],
     net: "loopback",
     run: ["self"],

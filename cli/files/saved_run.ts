@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { RunConfig } from "../../core/config/config.ts";
+import type { StartModel } from "../../core/ledger/entry.ts";
 import { parseRunConfig } from "../../core/settings/parse.ts";
 import { readIfPresent, realDisk, writeAtomically } from "./disk.ts";
 
@@ -12,6 +13,7 @@ export interface SavedRun {
   readonly port: number | null;
   readonly hub: string | null; // the key that signs; null: in files written before it was kept
   readonly tokenizerHash: string | null; // that the run is trained with; null: as above
+  readonly from: StartModel | null; // whose parameters it began with; null: random ones
   readonly options: KeptOptions;
 }
 
@@ -21,9 +23,10 @@ export type KeptOptions = Readonly<Record<string, string | number>>;
 const fileName = "run.json";
 
 export async function writeSavedRun(folder: string, run: SavedRun): Promise<void> {
-  const { runId, config, host, port, hub, tokenizerHash, options } = run;
+  const { runId, config, from, ...others } = run;
   const check = checkOf({ runId, config });
-  const text = `${JSON.stringify({ runId, host, port, hub, tokenizerHash, options, check, config }, null, 2)}\n`;
+  const began = from === null ? {} : { from };
+  const text = `${JSON.stringify({ runId, ...others, ...began, check, config }, null, 2)}\n`;
   await writeAtomically(`${folder}/${fileName}`, { disk: realDisk, chunks: [new TextEncoder().encode(text)] });
 }
 
@@ -56,7 +59,14 @@ function parseSavedRun(text: string): SavedRun | null {
     ? value.tokenizerHash
     : null;
   const options = "options" in value ? parseOptions(value.options) : {};
-  return { runId, config: parsed.value, host, port, hub, tokenizerHash, options };
+  const from = "from" in value ? parseStart(value.from) : null;
+  return { runId, config: parsed.value, host, port, hub, tokenizerHash, from, options };
+}
+
+function parseStart(value: unknown): StartModel | null {
+  if (typeof value !== "object" || value === null || !("name" in value) || !("parameters" in value)) return null;
+  const { name, parameters } = value;
+  return typeof name === "string" && typeof parameters === "string" ? { name, parameters } : null;
 }
 
 /** The command-line parser checks the rest. */

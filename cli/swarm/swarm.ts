@@ -164,6 +164,12 @@ export class Swarm {
         if (this.#isTraining) return;
         for (const text of describeText(line as unknown as TextFacts)) this.#context.output.line(text);
         return;
+      case "beganFrom": {
+        const { type: _, lines, ...from } = line;
+        this.#context.output.event({ type: "beganFrom", ...from });
+        for (const text of lines as string[]) this.#context.output.line(text);
+        return;
+      }
       case "listening":
         return this.#onListening({ url: String(line["url"]), hub: String(line["hub"]), run: String(line["run"]) });
       case "takenUp":

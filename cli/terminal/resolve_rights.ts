@@ -1,6 +1,6 @@
 /** Resolves a command's declared rights into the paths and programs of one command line. */
 
-import { resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import type { OptionValues } from "./command.ts";
 import { type Environment, tuningFolder, tuningName, walletFolders } from "../program/paths.ts";
 import type { HeldRights, Place, Rights } from "../rights/rights.ts";
@@ -63,14 +63,16 @@ function pathsOf(place: Place, question: RightsQuestion): string[] {
   const path = declares(name) ? options.text(name) : undefined;
   if (path === undefined) return [];
   const full = place === "log" ? Array.from({ length: options.number("log-keep") ?? 0 }, (_, i) => `.${i + 1}`) : [];
-  return ["", ...full].map((suffix) => `${resolve(path)}${suffix}`).concat(runOf(resolve(path)));
+  return [...["", ...full].map((suffix) => `${resolve(path)}${suffix}`), ...runOf(name, resolve(path))];
 }
 
 /** A checkpoint's tokenizer and log are in its run. */
-function runOf(path: string): string[] {
-  const [, run] = /^(.+)[/\\]checkpoints[/\\]round-\d+$/.exec(path) ?? [];
-  return run === undefined ? [] : [run];
+function runOf(option: string, path: string): string[] {
+  const parent = dirname(path);
+  return modelOptions.includes(option) && basename(parent) === "checkpoints" ? [dirname(parent)] : [];
 }
+
+const modelOptions = ["from", "model", "run"];
 
 function textsOf(names: readonly string[], { options, declares }: RightsQuestion): Record<string, string | undefined> {
   return Object.fromEntries(names.map((name) => [name, declares(name) ? options.text(name) : undefined]));

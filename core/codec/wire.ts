@@ -20,6 +20,12 @@ export interface WireSpec {
   readonly sideWidth?: number; // of the receiver's side embedding; present if ids cross
 }
 
+/** Whether the same parameters serve both; bits of gradients may differ. */
+export function isSameWire(a: WireSpec | null, b: WireSpec | null): boolean {
+  const named = (wire: WireSpec | null) => wire && `${wire.codec} ${wire.width} ${wire.sideWidth ?? 0}`;
+  return named(a) === named(b);
+}
+
 /** (rows, width) */
 export interface Wire extends WireSpec, WireShape {
   readonly direction: WireDirection;

@@ -4,6 +4,7 @@ import type { PayloadCodecName } from "./payload_codec_names.ts";
 import type { ModelShape, PipelineShape } from "../model/shape.ts";
 import type { Reducers } from "./payload_codec_names.ts";
 import type { OptimizerName } from "./optimizer_names.ts";
+import type { ScheduleName } from "./schedule_names.ts";
 
 export interface TrainConfig {
   sequencesPerMicrobatch: number; // B
@@ -15,7 +16,8 @@ export interface TrainConfig {
   optimizer?: OptimizerName; // absent: adamw
   learningRate: number; // peak
   warmupSteps: number;
-  decayFraction: number; // last share of the run
+  schedule?: ScheduleName; // absent: linear
+  decayFraction: number; // last share of the run; linear only
   finalLearningRateFraction: number;
   beta1: number;
   beta2: number;

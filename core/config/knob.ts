@@ -1,6 +1,6 @@
 /**
- * What a knob is: one leaf of `RunConfig`, its limits, and the check of a value. Paths come from the type, so a
- * misspelt one does not compile. Checks never throw.
+ * What a knob is: one leaf of `RunConfig`, its limits, short forms for the table in knobs.ts, and the check of a value.
+ * Paths come from the type, so a misspelt one does not compile. Checks never throw.
  */
 
 import type { RunConfig } from "./config.ts";
@@ -66,6 +66,37 @@ export type Knob = NumberKnob | BooleanKnob | StringKnob | ChoiceKnob;
 export type KnobFor<Value> = [Value] extends [boolean] ? BooleanKnob
   : [Value] extends [number] ? NumberKnob
   : StringKnob | ChoiceKnob;
+
+interface NumberLimits {
+  readonly min: number;
+  readonly max: number;
+  readonly unit?: string;
+  readonly multipleOf?: number;
+  readonly default?: number; // absent: derived
+  readonly mayChange?: true;
+  readonly omitsDefault?: true;
+}
+
+function number(kind: "int" | "float", limits: NumberLimits, doc: string): NumberKnob {
+  const value: number | Derived = limits.default ?? derived;
+  return { kind, unit: "", multipleOf: 0, ...limits, default: value, doc };
+}
+
+export const int = (limits: NumberLimits, doc: string): NumberKnob => number("int", limits, doc);
+export const float = (limits: NumberLimits, doc: string): NumberKnob => number("float", limits, doc);
+export const choice = (choices: readonly string[], initial: string, doc: string): ChoiceKnob => ({
+  kind: "choice",
+  unit: "",
+  choices,
+  default: initial,
+  doc,
+});
+export const flag = (initial: boolean, doc: string): BooleanKnob => ({
+  kind: "boolean",
+  unit: "",
+  default: initial,
+  doc,
+});
 
 /** Phrased to follow "must be"; null if the value is valid. */
 export function brokenRule(knob: Knob, value: unknown): string | null {

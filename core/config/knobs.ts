@@ -5,17 +5,7 @@
  * what replicas must agree on, the order and split of the text, losses that are compared, the subnet that pays.
  */
 
-import {
-  type BooleanKnob,
-  type ChoiceKnob,
-  type Derived,
-  derived,
-  type Knob,
-  type KnobFor,
-  type KnobPath,
-  type KnobValueAt,
-  type NumberKnob,
-} from "./knob.ts";
+import { choice, derived, flag, float, int, type Knob, type KnobFor, type KnobPath, type KnobValueAt } from "./knob.ts";
 import { boundariesPattern, codecNames, codecsDoc, defaultGradientBits } from "../codec/codec_names.ts";
 import { defaultOptimizer, optimizerDocs, optimizerNames } from "./optimizer_names.ts";
 import {
@@ -26,33 +16,9 @@ import {
   payloadCodecNames,
   reducerNames,
 } from "./payload_codec_names.ts";
+import { ropeDefaults } from "../model/rope.ts";
+import { defaultSchedule, scheduleNames } from "./schedule_names.ts";
 import { defaultSize, sizeNames } from "./size.ts";
-
-interface NumberLimits {
-  readonly min: number;
-  readonly max: number;
-  readonly unit?: string;
-  readonly multipleOf?: number;
-  readonly default?: number; // absent: derived
-  readonly mayChange?: true;
-  readonly omitsDefault?: true;
-}
-
-function number(kind: "int" | "float", limits: NumberLimits, doc: string): NumberKnob {
-  const value: number | Derived = limits.default ?? derived;
-  return { kind, unit: "", multipleOf: 0, ...limits, default: value, doc };
-}
-
-const int = (limits: NumberLimits, doc: string): NumberKnob => number("int", limits, doc);
-const float = (limits: NumberLimits, doc: string): NumberKnob => number("float", limits, doc);
-const choice = (choices: readonly string[], initial: string, doc: string): ChoiceKnob => ({
-  kind: "choice",
-  unit: "",
-  choices,
-  default: initial,
-  doc,
-});
-const flag = (initial: boolean, doc: string): BooleanKnob => ({ kind: "boolean", unit: "", default: initial, doc });
 
 export const mergeShareDefault = 0.1;
 export const evaluationShareDefault = 0.0075;
@@ -77,7 +43,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "size": choice(sizeNames, defaultSize, "How large the model is; every other setting follows from it."),
   "deterministic": flag(false, "Fixes the wiring and the order of tasks, so that two runs give the same hashes."),
 
-  "model.vocabSize": int({ min: 64, max: 2 ** 18, multipleOf: 64, unit: "tokens" }, "Rows of embedding and head."),
+  "model.vocabSize": int({ min: 64, max: 2 ** 18, multipleOf: 4, unit: "tokens" }, "Rows of embedding and head."),
   "model.width": int({ min: 32, max: 16384, multipleOf: 32, unit: "channels" }, "Width of the residual stream."),
   "model.layers": int({ min: 1, max: 256, unit: "layers" }, "Transformer blocks in the whole model."),
   "model.heads": int({ min: 1, max: 256, unit: "heads" }, "Query heads."),
@@ -85,6 +51,22 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "model.ffnWidth": int({ min: 32, max: 65536, multipleOf: 32, unit: "channels" }, "Inner width of SwiGLU."),
   "model.contextLength": int({ min: 8, max: 131072, multipleOf: 8, unit: "tokens" }, "Tokens per sequence."),
   "model.ropeBase": float({ min: 100, max: 1e8 }, "Base of the rotary position angles."),
+  "model.ropeFactor": float(
+    { min: 1, max: 1024, default: ropeDefaults.factor, omitsDefault: true },
+    "How many times slower slow channels turn, for longer texts, as in Llama 3.1; 1: none.",
+  ),
+  "model.ropeLowFrequency": float(
+    { min: 0.01, max: 1000, unit: "turns", default: ropeDefaults.lowFrequency, omitsDefault: true },
+    "Slow channels have fewer turns than this in the original context.",
+  ),
+  "model.ropeHighFrequency": float(
+    { min: 0.01, max: 1000, unit: "turns", default: ropeDefaults.highFrequency, omitsDefault: true },
+    "Channels with more turns than this in the original context turn as usual.",
+  ),
+  "model.ropeOriginalContext": int(
+    { min: 8, max: 2 ** 24, unit: "tokens", default: ropeDefaults.originalContext, omitsDefault: true },
+    "Length of the texts before the rotary angles were scaled.",
+  ),
   "model.normEpsilon": float({ min: 1e-8, max: 1e-2, default: 1e-5 }, "Added to the mean square in RMSNorm."),
 
   "pipeline.stages": int({ min: 1, max: 64, unit: "stages" }, "Parts the model is cut into; a miner holds one."),
@@ -140,6 +122,15 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     { min: 0, max: 1e6, unit: "steps", mayChange: true },
     "Linear warm-up of the learning rate at the start of the run.",
   ),
+  "train.schedule": {
+    ...choice(
+      scheduleNames,
+      defaultSchedule,
+      "Learning rate after the warm-up: linear stays and decays late, cosine falls from then on.",
+    ),
+    mayChange: true,
+    omitsDefault: true,
+  },
   "train.decayFraction": float(
     { min: 0, max: 1, unit: "of the run", default: 0.25, mayChange: true },
     "Final share of the run, in which the learning rate decays linearly.",
@@ -151,7 +142,10 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
   "train.beta1": float({ min: 0, max: 0.9999, default: 0.9 }, "Decay of AdamW's first moment."),
   "train.beta2": float({ min: 0, max: 0.99999, default: 0.95 }, "Decay of AdamW's second moment."),
   "train.epsilon": float({ min: 1e-16, max: 1e-2, default: 1e-8 }, "Added to the root of the second moment."),
-  "train.weightDecay": float({ min: 0, max: 1, default: 0.1 }, "Decoupled weight decay of matrices."),
+  "train.weightDecay": float(
+    { min: 0, max: 1, default: 0.1 },
+    "Decoupled weight decay of all matrices, embedding and head too; gains have none.",
+  ),
   "train.clipNorm": float(
     { min: 1e-6, max: 1e6, default: 1, mayChange: true },
     "Largest norm of the whole model's gradient.",
@@ -192,7 +186,7 @@ export const knobs: { readonly [Path in KnobPath]: KnobFor<KnobValueAt<Path>> } 
     pattern: /\S/,
     patternText: '"sotu" or the path of a text or dataset',
     default: "sotu",
-    doc: "What to train on: sotu (State of the Union addresses), the path of a text, or a prepared dataset's folder.",
+    doc: "What to train on: sotu (State of the Union addresses), or the path of a text or dataset.",
   },
   "data.heldOutFraction": float(
     { min: 0.001, max: 0.5, unit: "of the text", default: 0.04 },

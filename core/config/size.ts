@@ -19,8 +19,10 @@ export const sizeNames = ["toy", "tiny", "small", "100m", "1b", "3b", "8b", "15b
 export type SizeName = typeof sizeNames[number];
 export const defaultSize: SizeName = "tiny";
 
+type RopeScalingPath = Exclude<Extract<KnobPath, `model.rope${string}`>, "model.ropeBase">;
+
 type SizedPath =
-  | Exclude<Extract<KnobPath, `model.${string}`>, "model.normEpsilon">
+  | Exclude<Extract<KnobPath, `model.${string}`>, "model.normEpsilon" | RopeScalingPath>
   | "pipeline.stages"
   | "pipeline.codec"
   | "pipeline.bottleneckWidth"

@@ -138,6 +138,13 @@ export interface ScoresEntry {
   }[];
 }
 
+/** The model whose parameters a run began with. */
+export interface StartModel {
+  readonly name: string; // of its folder
+  /** SHA-256 of the lines `<sha256>  <tensor>\n` of all tensors in float32, ordered by name. */
+  readonly parameters: string;
+}
+
 export type MachineEntry =
   | StepEntry
   | RoundEntry
@@ -163,6 +170,7 @@ export type LogEntry =
     readonly step: number;
     readonly round: number;
     readonly isJournaled: boolean;
+    readonly from?: StartModel; // absent: it began with random parameters
   }
   /** First in a later file, or where lines are lost: the state that earlier lines left. */
   | {

@@ -11,6 +11,10 @@ export interface ModelShape {
   ffnWidth: number; // F, of SwiGLU
   contextLength: number; // T
   ropeBase: number;
+  ropeFactor?: number; // these four: rope.ts, which has what an absent one means
+  ropeLowFrequency?: number;
+  ropeHighFrequency?: number;
+  ropeOriginalContext?: number; // tokens
   normEpsilon: number;
 }
 

@@ -41,6 +41,9 @@ type Derivation = (config: RunConfig, input: DeriveInput) => number;
 
 /** In order: later ones read earlier results. */
 const derivations: readonly (readonly [KnobPath, Derivation])[] = [
+  ["pipeline.stages", ({ model, pipeline }, { given }) => {
+    return given.has("model.layers") ? Math.min(pipeline.stages, model.layers) : pipeline.stages;
+  }],
   ["model.layers", ({ model, pipeline }) => Math.max(model.layers, pipeline.stages)], // one per stage
   ["train.stepsPerRound", ({ train, deterministic }) => {
     const steps = deterministic && isMeasured(train) ? repeatableRound : train.stepsPerRound;

@@ -1,6 +1,7 @@
 /**
  * Parses untrusted objects into a configuration: a TOML file with flags on top, or the one in `welcome`. A flag
- * precedes file, dataset, size and default. Nothing throws. Unknown keys are refused, because a typo must not train a model with
+ * precedes file, dataset, size and default. What a model that the run starts from fixes, neither flag nor file may
+ * contradict. Nothing throws. Unknown keys are refused, because a typo must not train a model with
  * a default.
  */
 
@@ -13,7 +14,7 @@ import { type BrokenRule, brokenRules } from "./rules.ts";
 import { defaultSize, isSizedPath, isSizeName, type SizeName } from "../config/size.ts";
 import { didYouMean } from "./suggest.ts";
 
-export type Origin = "default" | "size" | "dataset" | "file" | "flag";
+export type Origin = "default" | "size" | "dataset" | "from" | "file" | "flag";
 export type Origins = Readonly<Record<KnobPath, Origin>>;
 
 export interface Problem {
@@ -27,6 +28,13 @@ export interface ResolveInput {
   readonly dataset?: Readonly<Record<string, unknown>>; // what follows from a prepared one, by path
   readonly file?: unknown; // parsed TOML
   readonly overrides?: Readonly<Record<string, unknown>>; // flags, by path
+  readonly from?: ModelSettings;
+}
+
+/** By path, of the model that the run starts from. */
+export interface ModelSettings {
+  readonly fixed: Readonly<Record<string, KnobValue>>; // its parameters depend on them
+  readonly usual: Readonly<Record<string, KnobValue>>; // flags and file may set others
 }
 
 export type ResolvedConfig =
@@ -40,10 +48,11 @@ export interface GivenSettings {
   readonly problems: readonly Problem[];
 }
 
-export function readGiven({ size, dataset = {}, file = {}, overrides = {} }: ResolveInput): GivenSettings {
+export function readGiven({ size, dataset = {}, from, file = {}, overrides = {} }: ResolveInput): GivenSettings {
   const flags = Object.entries(size === undefined ? overrides : { size, ...overrides });
   const sources = [
     ["dataset", readSettings(Object.entries(dataset))],
+    ["from", readSettings(Object.entries({ ...from?.usual, ...from?.fixed }))],
     ["file", readTable(file)],
     ["flag", readSettings(flags)],
   ] as const;
@@ -53,12 +62,19 @@ export function readGiven({ size, dataset = {}, file = {}, overrides = {} }: Res
   for (const [origin, { settings, complaints }] of sources) {
     problems.push(...complaints.map((complaint) => ({ ...complaint, origin })));
     for (const [path, value] of settings) {
+      const fixed = from?.fixed[path];
+      if (fixed !== undefined && value !== fixed) {
+        problems.push({ path, text: contradiction(path, { value, fixed }), origin });
+      }
       values.set(path, value);
       origins[path] = origin;
     }
   }
   return { values, origins, problems };
 }
+
+const contradiction = (path: KnobPath, { value, fixed }: { value: KnobValue; fixed: KnobValue }): string =>
+  `${path} is ${showValue(value)}, and the model that the run starts from has ${showValue(fixed)}: leave ${path} out`;
 
 export function resolveConfig(input: ResolveInput): ResolvedConfig {
   const { values: given, origins, problems } = readGiven(input);

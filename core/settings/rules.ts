@@ -4,6 +4,7 @@
 
 import type { RunConfig } from "../config/config.ts";
 import { boundariesProblem } from "../model/boundaries.ts";
+import { ropeDefaults } from "../model/rope.ts";
 import { stageParameterLengths } from "../model/stages.ts";
 import { vectorBytes } from "../model/vector_bytes.ts";
 import { gradientTolerance } from "../score/gradient_verdict.ts";
@@ -44,6 +45,13 @@ const shapeRules: readonly Rule[] = [
     holds: ({ model }) => model.heads % model.kvHeads === 0,
   },
   {
+    fields: ["model.ropeHighFrequency", "model.ropeLowFrequency"],
+    text: "model.ropeHighFrequency must be larger than model.ropeLowFrequency",
+    holds: (
+      { model: { ropeHighFrequency = ropeDefaults.highFrequency, ropeLowFrequency = ropeDefaults.lowFrequency } },
+    ) => ropeHighFrequency > ropeLowFrequency,
+  },
+  {
     fields: ["pipeline.bottleneckWidth", "model.width"],
     text: "pipeline.bottleneckWidth must not be larger than model.width",
     holds: ({ pipeline, model }) => pipeline.bottleneckWidth <= model.width,
@@ -52,6 +60,11 @@ const shapeRules: readonly Rule[] = [
     fields: ["pipeline.sideWidth", "model.width"],
     text: "pipeline.sideWidth must not be larger than model.width",
     holds: ({ pipeline, model }) => (pipeline.sideWidth ?? 0) <= model.width,
+  },
+  {
+    fields: ["pipeline.sideWidth", "model.vocabSize"],
+    text: "pipeline.sideWidth times model.vocabSize must be a multiple of 64",
+    holds: ({ pipeline, model }) => ((pipeline.sideWidth ?? 0) * model.vocabSize) % 64 === 0,
   },
   {
     fields: ["pipeline.boundaries", "pipeline.stages"],

@@ -1,21 +1,27 @@
 /**
- * The numbers of a step header: learning rate (warm-up, stable, decay: "WSD", which fits runs of unknown length), ramp
- * of a newcomer, clip factor. Steps are 0-based over the run.
+ * The numbers of a step header: learning rate, ramp of a newcomer, clip factor. Steps are 0-based over the run.
+ *
+ * `linear`: warm-up, stable, decay ("WSD"), which fits runs of unknown length. `cosine`: warm-up, then down to the run's
+ * end along half a cosine, as most published recipes have it.
  */
 
+import { sineAndCosine } from "../exact_math.ts";
 import type { TrainConfig } from "../config/config.ts";
+import { defaultSchedule } from "../config/schedule_names.ts";
 
 /**
- * Peak rate times the smaller of two ramps: up over `warmupSteps` (step `warmupSteps - 1` is at the peak), and down
- * over the last `decayFraction` of the run, to `finalLearningRateFraction` at the last step and after.
+ * The peak, at most the share of a warm-up over `warmupSteps` (step `warmupSteps - 1` is at the peak), and of a fall to
+ * `finalLearningRateFraction` at the last step and after.
  */
 export function learningRateAt({ config, step }: { config: TrainConfig; step: number }): number {
   const { steps, warmupSteps, decayFraction, finalLearningRateFraction, learningRate } = config;
+  const isCosine = (config.schedule ?? defaultSchedule) === "cosine";
   const rising = warmupSteps === 0 ? 1 : Math.min(1, (step + 1) / warmupSteps);
-  const decaySteps = Math.round(steps * decayFraction);
+  const decaySteps = isCosine ? steps - warmupSteps : Math.round(steps * decayFraction);
   const decayed = Math.min(Math.max(step + 1 - (steps - decaySteps), 0), decaySteps); // including this step
-  const falling = decaySteps === 0 ? 1 : 1 - (1 - finalLearningRateFraction) * (decayed / decaySteps);
-  return learningRate * Math.min(rising, falling);
+  const share = decaySteps === 0 ? 0 : decayed / decaySteps;
+  const fallen = isCosine ? (1 - sineAndCosine(Math.PI * share).cosine) / 2 : share;
+  return learningRate * Math.min(rising, 1 - (1 - finalLearningRateFraction) * fallen);
 }
 
 /** A share of the learning rate, `localSteps` after moments started empty. */

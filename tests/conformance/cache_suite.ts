@@ -35,7 +35,8 @@ const pipelines: Readonly<Record<string, Partial<PipelineShape>>> = {
 export function cacheSuite(name: string, open: OpenCached, { only = Object.keys(pipelines) } = {}): void {
   for (const [what, pipeline] of Object.entries(pipelines).filter(([what]) => only.includes(what))) {
     Deno.test(`Cache of ${name}: each token's logits are those of the whole text (${what})`, async () => {
-      const specs = specsOf(tinyConfig({ pipeline, train: { sequencesPerMicrobatch: 1 } }));
+      const model = { ropeFactor: 8, ropeOriginalContext: 64 };
+      const specs = specsOf(tinyConfig({ model, pipeline, train: { sequencesPerMicrobatch: 1 } }));
       const texts = [0, 2].map((stream) => [stream, tokensOf(specs[0]!, stream).tokens] as const);
       const tokens = new Map(texts);
       const whole = await openAll(specs, createCpuStage, { optimizer: null });

@@ -8,6 +8,7 @@
 import { assert } from "@std/assert";
 import type { Codec, GradientBits } from "../../core/codec/codec_names.ts";
 import { decodeWire, encodeWire, type Wire, wireRounding } from "../../core/codec/wire.ts";
+import type { ModelShape } from "../../core/model/shape.ts";
 import { parameterTable, type StageSpec } from "../../core/model/spec.ts";
 import { stageWires } from "../../core/model/stage_wires.ts";
 import type { StageInput } from "../../gpu/compute.ts";
@@ -29,14 +30,15 @@ interface Shape {
   readonly kvHeads?: number;
   readonly sequences?: number;
   readonly contextLength?: number;
+  readonly model?: Partial<ModelShape>;
 }
 
 function specOf(shape: Shape): StageSpec {
   const { codec = "none", boundaries = "", gradientBits = 8, sideWidth = 0, layersOfStages, stage } = shape;
-  const { kvHeads = 2, sequences = 2, contextLength = 16 } = shape;
+  const { kvHeads = 2, sequences = 2, contextLength = 16, model = {} } = shape;
   const layers = layersOfStages.reduce((a, b) => a + b, 0);
   const config = tinyConfig({
-    model: { layers, kvHeads, contextLength },
+    model: { layers, kvHeads, contextLength, ...model },
     pipeline: { codec, boundaries, gradientBits, sideWidth, stages: layersOfStages.length },
     train: { sequencesPerMicrobatch: sequences },
   });
@@ -91,7 +93,10 @@ export function computeCases(): ComputeCase[] {
     "body, codec none, side of 4 values, 2 layers": { sideWidth: 4, layersOfStages: [1, 2, 1], stage: 1 },
     "tail, codec resbm, side of 12 values": { codec: "resbm", sideWidth: 12, layersOfStages: [1, 1], stage: 1 },
     "tail, codec resbm, B 3": { codec: "resbm", layersOfStages: [1, 1], stage: 1, sequences: 3 },
-    "tail, codec none, 4:1 heads, B 3": { layersOfStages: [1, 1], stage: 1, kvHeads: 1, sequences: 3 },
+    "tail, codec none, 4:1 heads, B 3, scaled rotary angles, 76 tokens": {
+      ...{ layersOfStages: [1, 1], stage: 1, kvHeads: 1, sequences: 3 },
+      model: { vocabSize: 76, ropeFactor: 8, ropeOriginalContext: 64 }, // pairs that turn as before, by a blend, and slower
+    },
     "tail, codec iota, B 1": { codec: "iota", layersOfStages: [1, 1], stage: 1, sequences: 1 },
     "tail, codec iota, 2 layers": { codec: "iota", layersOfStages: [1, 2], stage: 1 },
   };

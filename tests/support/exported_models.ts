@@ -6,18 +6,27 @@ import { exportModel, type ExportRequest } from "../../cli/model/export/export_m
 import { openModel } from "../../cli/model/source/open_model.ts";
 import { sha256Hex } from "../../cli/files/file_entry.ts";
 import { parameterTable } from "../../core/model/spec.ts";
-import type { PipelineShape } from "../../core/model/shape.ts";
+import type { ModelShape, PipelineShape } from "../../core/model/shape.ts";
 import { TrainedTokenizer } from "../../core/tokenizer/trained_tokenizer.ts";
 import { parametersOf, specsOf, tinyConfig } from "./tiny_model.ts";
 
+/** With a context so short that the toy has pairs of channels of all three kinds. */
+const ropeOfLlama3 = { ropeFactor: 8, ropeLowFrequency: 1.5, ropeHighFrequency: 5, ropeOriginalContext: 64 };
+
 export const exportedKinds = {
   "plain": { codec: "none" },
+  "plain-rope": { codec: "none" },
   "none-side": { codec: "none", sideWidth: 16 },
   "iota": { codec: "iota", bottleneckWidth: 8 },
   "q5block-side": { codec: "q5block", bottleneckWidth: 8, sideWidth: 16 },
   "resbm-side": { codec: "resbm", bottleneckWidth: 8, sideWidth: 16 },
   "mixed": { codec: "q4block", bottleneckWidth: 12, boundaries: "2=none" },
 } as const satisfies Record<string, Partial<PipelineShape>>;
+
+const shapes: Partial<Record<ExportedKind, Partial<ModelShape>>> = {
+  "plain-rope": ropeOfLlama3,
+  "mixed": ropeOfLlama3,
+};
 
 export type ExportedKind = keyof typeof exportedKinds;
 
@@ -27,7 +36,7 @@ export async function writeExported(
   kind: ExportedKind,
   more: Partial<ExportRequest> = {},
 ): Promise<{ run: string; model: string }> {
-  const config = tinyConfig({ model: { vocabSize: 320 }, pipeline: exportedKinds[kind] });
+  const config = tinyConfig({ model: { vocabSize: 320, ...shapes[kind] }, pipeline: exportedKinds[kind] });
   const tokenizer = formatTokenizer(new TrainedTokenizer({ merges: [] }));
   const stages = specsOf(config).map((spec) => ({
     table: parameterTable(spec),

@@ -16,7 +16,7 @@ export function toyModel(
   // Rows beyond the tokenizer's are never sampled.
   const plan = tinyConfig({ model: { vocabSize: 320, contextLength, layers: 3 }, pipeline: { stages } });
   return {
-    ...{ path: "toy", trained: null, plan, layersOfStages: splitLayers(plan), tokenizer: toyTokenizer },
+    ...{ path: "toy", trained: null, isTied: false, plan, layersOfStages: splitLayers(plan), tokenizer: toyTokenizer },
     tokenizerFile: toyTokenizerFile(),
     readStage: (spec) => Promise.resolve(parametersOf(spec).map((value) => value * 4)), // sharper than at the start of a run
   };

@@ -26,6 +26,7 @@ const manifestShape = v.object({
   config: v.unknown(),
   tokenizerHash: sha256Shape,
   datasetHash: sha256Shape,
+  from: v.exactOptional(v.object({ name: v.string(), parameters: sha256Shape })), // the model that the run began with
 });
 
 export type CheckpointManifest = Readonly<Omit<v.InferOutput<typeof manifestShape>, "config"> & { config: RunConfig }>;

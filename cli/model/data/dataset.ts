@@ -9,12 +9,13 @@ import {
   filesOf,
   manifestName,
   readDatasetManifest,
+  tokenizerName,
 } from "./dataset_manifest.ts";
 import { UserError } from "../../program/errors.ts";
 import { firstProblem } from "../../files/file_entry.ts";
 import { tooShort } from "./text_length.ts";
 import { TokenReader } from "./token_file.ts";
-import { openTokenizer } from "./tokenizer_file.ts";
+import { type OpenTokenizer, openTokenizer } from "./tokenizer_file.ts";
 
 export interface Batch {
   readonly inputs: Uint32Array; // (B, T)
@@ -93,6 +94,11 @@ export class Dataset {
 /** The folder with the shards: a run may use a dataset that is elsewhere. */
 export const placeOfFiles = (folder: string, { folder: elsewhere }: Pick<DatasetManifest, "folder">): string =>
   elsewhere ?? folder;
+
+export async function openDatasetTokenizer(folder: string, sha256: string): Promise<OpenTokenizer> {
+  const endOfText = (await readDatasetManifest(folder))?.endOfText;
+  return await openTokenizer(`${folder}/${tokenizerName}`, { sha256, endOfText });
+}
 
 export async function openDataset(folder: string): Promise<Dataset> {
   const manifest = await readDatasetManifest(folder);

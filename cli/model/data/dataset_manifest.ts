@@ -19,6 +19,7 @@ const requestShape = v.object({
   heldOutFraction: v.number(),
   maxBytes: countShape, // 0 = all
   seed: countShape,
+  tokenizerHash: v.exactOptional(sha256Shape), // of a model's; absent: trained on the text
 });
 
 export const splitShape = v.object({
@@ -77,7 +78,15 @@ export function datasetHashOf(files: readonly FileEntry[]): string {
 
 export function isSameRequest(a: DatasetRequest, b: DatasetRequest): boolean {
   const values = (request: DatasetRequest) =>
-    [request.corpusHash, request.vocabSize, request.heldOutFraction, request.maxBytes, request.seed].join();
+    [
+      request.corpusHash,
+      request.vocabSize,
+      request.heldOutFraction,
+      request.maxBytes,
+      request.seed,
+      request.tokenizerHash,
+    ]
+      .join();
   return values(a) === values(b);
 }
 

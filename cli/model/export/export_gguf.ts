@@ -5,8 +5,9 @@ import { type Disk, isFile, realDisk, writeAtomically } from "../../files/disk.t
 import { UserError } from "../../program/errors.ts";
 import { type ModelSource, tensorsOf, valuesOf } from "../source/model_source.ts";
 import type { ExportedModel } from "./export_model.ts";
+import { bytesOf } from "../tensors/safetensors.ts";
 import { ggufTokens } from "./gguf_tokenizer.ts";
-import { ggufHead, ggufPadding, ggufTensor } from "./gguf.ts";
+import { ggufHead, ggufPadding, ggufTensor, ropeDivisors } from "./gguf.ts";
 
 interface GgufRequest {
   readonly out: string; // folder
@@ -39,6 +40,10 @@ export async function exportGguf(source: ModelSource, request: GgufRequest): Pro
       yield new Uint8Array(ggufPadding(values.byteLength));
       onTensor(done += 1, tensors.length);
     }
+    const divisors = ropeDivisors(model);
+    if (divisors === null) return;
+    yield bytesOf(divisors);
+    yield new Uint8Array(ggufPadding(divisors.byteLength));
   }
   await writeAtomically(path, { disk, chunks: chunks() });
   const parameters = tensors.reduce((sum, { size }) => sum + size, 0);

@@ -4,6 +4,7 @@
  */
 
 import { assert } from "../../../core/assert.ts";
+import { ropeScalingOf, ropeSlowdowns } from "../../../core/model/rope.ts";
 import type { ModelShape } from "../../../core/model/shape.ts";
 import { embeddingName, headName, type ParameterTensor } from "../../../core/model/spec.ts";
 import type { GgufTokens } from "./gguf_tokenizer.ts";
@@ -32,18 +33,26 @@ export interface GgufModel {
   readonly tensors: readonly ParameterTensor[]; // of the whole model
 }
 
-/** All before the tensors' data, which follows in the same order, each padded by `ggufPadding`. */
+/**
+ * All before the tensors' data, which follows in the same order, each padded by `ggufPadding`; at the end `ropeDivisors`, if
+ * there are any.
+ */
 export function ggufHead({ name, model, tokens, tensors }: GgufModel): Uint8Array {
   const out = new ByteWriter();
   const entries = Object.entries({ ...shapeEntries(name, model), ...tokenizerEntries(tokens) });
   out.bytes(new TextEncoder().encode("GGUF"));
   out.u32(version);
-  out.u64(tensors.length);
+  const divisors = ropeDivisors(model);
+  const described = [
+    ...tensors.map(({ name, shape, size }) => ({ name: ggufName(name), shape, size })),
+    ...(divisors === null ? [] : [{ name: "rope_freqs.weight", shape: [divisors.length], size: divisors.length }]),
+  ];
+  out.u64(described.length);
   out.u64(entries.length);
   for (const [key, value] of entries) writeEntry(out, key, value);
   let offset = 0;
-  for (const { name, shape, size } of tensors) {
-    out.string(ggufName(name));
+  for (const { name, shape, size } of described) {
+    out.string(name);
     out.u32(shape.length);
     for (const length of shape.toReversed()) out.u64(length); // the fastest dimension first
     out.u32(float32);
@@ -55,6 +64,11 @@ export function ggufHead({ name, model, tokens, tensors }: GgufModel): Uint8Arra
 }
 
 export const ggufPadding = (bytes: number): number => (alignment - bytes % alignment) % alignment;
+
+/** By which llama.cpp divides the frequency of each pair of channels. Null: rotary angles are not scaled. */
+export function ropeDivisors(model: ModelShape): Float32Array | null {
+  return ropeScalingOf(model) === null ? null : Float32Array.from(ropeSlowdowns(model, model.width / model.heads));
+}
 
 /** As llama.cpp turns pairs of neighbouring channels, and Hugging Face a channel with the one half a head further. */
 export function ggufTensor({ name, shape }: ParameterTensor, values: Float32Array, model: ModelShape): Uint8Array {

@@ -48,7 +48,7 @@ function shapeLines(source: ModelSource): string[] {
 }
 
 function trainingLines(
-  { runId, round, step, config: { train, model } }: NonNullable<ModelSource["trained"]>,
+  { runId, round, step, from, config: { train, model } }: NonNullable<ModelSource["trained"]>,
   facts: TrainedFacts | null,
 ): string[] {
   const tokens = step * train.microbatchesPerStep * train.sequencesPerMicrobatch * model.contextLength;
@@ -56,6 +56,9 @@ function trainingLines(
     "## Training",
     "",
     `- Run ${runId}, after round ${round}: ${count(step)} steps, about ${count(tokens)} tokens.`,
+    ...(from === null
+      ? []
+      : [`- It began with the model \`${from.name}\`, whose parameters have the hash \`${from.parameters}\`.`]),
     ...(facts === null ? [] : [`- Text: ${facts.corpus}.`]),
     ...(facts === null || facts.bitsPerByte === null
       ? []

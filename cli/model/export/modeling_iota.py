@@ -19,7 +19,7 @@ class IotaConfig(PretrainedConfig):
     def __init__(self, **fields):
         self.iota = fields.pop("iota", None)  # layersOfStages, boundaries (codec, width), sideWidth
         for name in ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
-                     "num_key_value_heads", "max_position_embeddings", "rope_theta", "rms_norm_eps"):
+                     "num_key_value_heads", "max_position_embeddings", "rope_theta", "rope_scaling", "rms_norm_eps"):
             setattr(self, name, fields.pop(name, None))
         super().__init__(**fields)
 
@@ -184,10 +184,17 @@ class IotaModel(nn.Module):
         })
         self.norm = Gain(config)
         self.head, self.base = config.hidden_size // config.num_attention_heads, config.rope_theta
+        self.scaling = config.rope_scaling
 
     def rope(self, positions, dtype):
         steps = torch.arange(0, self.head, 2, device=positions.device, dtype=torch.float32)
-        angles = positions[..., None].float() * self.base ** (-steps / self.head)
+        frequencies = self.base ** (-steps / self.head)
+        if self.scaling is not None:  # of Llama 3.1: slow channels turn slower still
+            low, high = self.scaling["low_freq_factor"], self.scaling["high_freq_factor"]
+            turns = self.scaling["original_max_position_embeddings"] * frequencies / (2 * torch.pi)
+            kept = ((turns - low) / (high - low)).clamp(0, 1)
+            frequencies = frequencies * ((1 - kept) / self.scaling["factor"] + kept)
+        angles = positions[..., None].float() * frequencies
         angles = torch.cat((angles, angles), -1)[:, None]
         return angles.cos().to(dtype), angles.sin().to(dtype)
 

@@ -23,6 +23,7 @@ import {
   readDatasetManifest,
   tokenizerName,
 } from "../data/dataset_manifest.ts";
+import type { OpenTokenizer } from "../data/tokenizer_file.ts";
 import { mustHoldSequences } from "../data/text_length.ts";
 import { tokenBytesFor } from "../data/token_file.ts";
 
@@ -38,6 +39,8 @@ export interface PrepareOptions {
   readonly isResumed?: boolean;
   /** Both splits must hold a sequence. Absent: any length will do. */
   readonly contextLength?: number;
+  /** Of the model that is trained on. Absent: one is trained on the text. */
+  readonly tokenizer?: OpenTokenizer;
   readonly disk?: Disk;
 }
 
@@ -59,20 +62,14 @@ export async function planDataset(options: PrepareOptions): Promise<DatasetPlan>
   }
   if (await isPrepared(corpus)) return await planToAdopt(options);
   const collected = await collectSmall(corpus, options);
-  const { vocabSize, maxBytes, seed } = options;
-  const request: DatasetRequest = {
-    corpusHash: piecesHash(collected.index),
-    vocabSize,
-    heldOutFraction,
-    maxBytes,
-    seed,
-  };
+  const request = requestOf(options, piecesHash(collected.index));
   const prepared = await readDatasetManifest(folder);
   if (prepared !== null && isSameRequest(prepared.request, request) && await isWhole(folder, prepared)) {
     return planToOpen(prepared, options);
   }
   const setting = (size: number) => `--set model.vocabSize=${size}`;
-  const open = trainTokenizer(collected, collected.rule, { vocabSize, setting });
+  const { vocabSize } = options;
+  const open = options.tokenizer ?? trainTokenizer(collected, collected.rule, { vocabSize, setting });
   mustHoldSequences(options, {
     training: tokensOf(collected, open.tokenizer, "train"),
     "held-out": tokensOf(collected, open.tokenizer, "heldOut"),
@@ -87,6 +84,13 @@ export async function planDataset(options: PrepareOptions): Promise<DatasetPlan>
   };
 }
 
+function mustBeOfModel({ corpus, tokenizer }: PrepareOptions, manifest: DatasetManifest): void {
+  if (tokenizer === undefined || sha256Hex(tokenizer.tokenizerFile) === manifest.tokenizer.sha256) return;
+  throw new UserError(`The dataset '${corpus}' was prepared with another tokenizer than the model's`, {
+    next: "Prepare it with the model's: iota data prepare --tokenizer MODEL/tokenizer.json …",
+  });
+}
+
 function planToOpen({ train, heldOut, tokenizer }: DatasetManifest, options: PrepareOptions): DatasetPlan {
   mustHoldSequences(options, { training: [train.tokens], "held-out": [heldOut.tokens] });
   return { tokenizerHash: tokenizer.sha256, write: () => openDataset(options.folder) };
@@ -98,6 +102,7 @@ async function planToAdopt(options: PrepareOptions): Promise<DatasetPlan> {
   const dataset = await openDataset(resolve(corpus));
   dataset.close();
   const { manifest, tokenizer } = dataset;
+  mustBeOfModel(options, manifest);
   const place = placeOfFiles(dataset.folder, manifest);
   if (tokenizer.vocabSize > vocabSize) {
     throw new UserError(
@@ -118,12 +123,21 @@ async function planToAdopt(options: PrepareOptions): Promise<DatasetPlan> {
   };
 }
 
+function requestOf(
+  { vocabSize, heldOutFraction, maxBytes, seed, tokenizer }: PrepareOptions,
+  corpusHash: string,
+): DatasetRequest {
+  const given = tokenizer === undefined ? {} : { tokenizerHash: sha256Hex(tokenizer.tokenizerFile) };
+  return { corpusHash, vocabSize, heldOutFraction, maxBytes, seed, ...given };
+}
+
 /** Of a folder made with the same settings, even if the corpus has changed since; null: none. */
-async function keptManifest({ folder, corpus, ...request }: PrepareOptions): Promise<DatasetManifest | null> {
+async function keptManifest(options: PrepareOptions): Promise<DatasetManifest | null> {
+  const { folder, corpus } = options;
   const manifest = await readDatasetManifest(folder);
   if (manifest === null || manifest.corpus !== corpus) return null;
   const { corpusHash } = manifest.request;
-  const isSame = manifest.folder !== undefined || isSameRequest(manifest.request, { ...request, corpusHash });
+  const isSame = manifest.folder !== undefined || isSameRequest(manifest.request, requestOf(options, corpusHash));
   return isSame && await isWhole(folder, manifest) ? manifest : null;
 }
 

@@ -9,6 +9,7 @@
 import * as v from "valibot";
 import { codecNames } from "../../../core/codec/codec_names.ts";
 import { boundariesProblem, boundariesText, wiresOfRun } from "../../../core/model/boundaries.ts";
+import { ropeScalingOf } from "../../../core/model/rope.ts";
 import type { ModelPlan, ModelShape, PipelineShape } from "../../../core/model/shape.ts";
 import { plural } from "../../../core/plural.ts";
 import { UserError } from "../../program/errors.ts";
@@ -102,20 +103,65 @@ function shapeOf(config: Config, path: string): ModelShape {
     kvHeads,
     ffnWidth: config.intermediate_size,
     contextLength: config.max_position_embeddings,
-    ropeBase: ropeBaseOf(config, path),
+    ...ropeOf(config, path),
     normEpsilon: config.rms_norm_eps ?? 1e-6, // the default of transformers
   };
 }
 
-const ropeShape = v.looseObject({ rope_type: v.optional(v.string()), rope_theta: v.optional(v.number()) });
+const positive = v.pipe(v.number(), v.minValue(1e-3), v.maxValue(2 ** 24));
+
+const ropeShape = v.looseObject({
+  rope_type: v.optional(v.string()),
+  type: v.optional(v.string()), // before transformers 4.43
+  rope_theta: v.optional(v.number()),
+});
+
+const scalingShape = v.object({
+  factor: v.pipe(positive, v.minValue(1)),
+  low_freq_factor: positive,
+  high_freq_factor: positive,
+  original_max_position_embeddings: count(2 ** 24),
+});
 
 /** transformers 5 writes `rope_parameters`, earlier versions `rope_theta` and `rope_scaling`. */
-function ropeBaseOf(config: Config, path: string): number {
-  const found = v.safeParse(v.nullish(ropeShape), config.rope_parameters ?? config.rope_scaling);
-  const type = found.success ? found.output?.rope_type ?? "default" : "unknown";
-  if (type !== "default") throw refusal(path, `rope scaling of type '${type}' is not computed by this program`);
+function ropeOf(config: Config, path: string): Pick<ModelShape, "ropeBase"> & Partial<ModelShape> {
+  const field = config.rope_parameters == null ? "rope_scaling" : "rope_parameters";
+  const found = v.safeParse(v.nullish(ropeShape), config[field]);
+  const type = found.success ? found.output?.rope_type ?? found.output?.type ?? "default" : "unknown";
   const base = found.success ? found.output?.rope_theta : undefined;
-  return base ?? config.rope_theta ?? 10_000; // the default of transformers
+  const ropeBase = base ?? config.rope_theta ?? 10_000; // the default of transformers
+  if (type === "default") return { ropeBase };
+  if (type !== "llama3") throw refusal(path, `rope scaling of type '${type}' is not computed by this program`);
+  const scaling = v.safeParse(scalingShape, config[field]);
+  if (!scaling.success) {
+    const [issue] = scaling.issues;
+    throw refusal(path, `${field}.${v.getDotPath(issue) ?? "rope_type"}: ${issue.message}`);
+  }
+  const { factor, low_freq_factor: low, high_freq_factor: high, original_max_position_embeddings } = scaling.output;
+  if (high <= low) {
+    throw refusal(path, `${field}.high_freq_factor (${high}) must be larger than low_freq_factor (${low})`);
+  }
+  return {
+    ropeBase,
+    ropeFactor: factor,
+    ropeLowFrequency: low,
+    ropeHighFrequency: high,
+    ropeOriginalContext: original_max_position_embeddings,
+  };
+}
+
+/** As `rope_scaling`, which all versions of transformers read. */
+function ropeScalingText(model: ModelShape): Record<string, unknown> {
+  const scaling = ropeScalingOf(model);
+  return scaling === null ? {} : {
+    rope_scaling: {
+      rope_type: "llama3",
+      factor: scaling.factor,
+      low_freq_factor: scaling.low,
+      high_freq_factor: scaling.high,
+      original_max_position_embeddings: scaling.originalContext,
+    },
+  };
 }
 
 function refusal(path: string, reason: string): UserError {
@@ -148,6 +194,7 @@ export function formatLlamaConfig(
     head_dim: model.width / model.heads,
     max_position_embeddings: model.contextLength,
     rope_theta: model.ropeBase,
+    ...ropeScalingText(model),
     rms_norm_eps: model.normEpsilon,
     hidden_act: "silu",
     attention_bias: false,

@@ -21,7 +21,7 @@ export async function openLlamaFolder(folder: string): Promise<ModelSource> {
   const { plan, layersOfStages, isTied } = readLlamaConfig(await textOf(folder, configName), `${folder}/${configName}`);
   const fileOf = await placesOfTensors(folder);
   return {
-    ...{ path: folder, trained: null, plan, layersOfStages },
+    ...{ path: folder, trained: null, plan, layersOfStages, isTied },
     ...await tokenizerOf(folder, plan.model.vocabSize),
     readStage: (spec) => readStage(spec, { folder, fileOf, isTied }),
   };

@@ -1,6 +1,7 @@
 /** A model to use, whatever folder it comes from (open_model.ts). Weights are read a stage at a time. */
 
 import type { RunConfig } from "../../../core/config/config.ts";
+import type { StartModel } from "../../../core/ledger/entry.ts";
 import type { ModelPlan } from "../../../core/model/shape.ts";
 import { parameterTable, type ParameterTensor, type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
 import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
@@ -11,6 +12,7 @@ export interface ModelSource {
   readonly trained: TrainedBy | null;
   readonly plan: ModelPlan;
   readonly layersOfStages: readonly number[];
+  readonly isTied: boolean; // its file has the embedding as head too; here they are two
   readonly tokenizer: Tokenizer;
   readonly tokenizerFile: Uint8Array; // tokenizer.json as it was read
   /** The stage's flat vector (`parameterTable(spec)`). `spec` is one of `stagesOf(source, …)`. */
@@ -24,6 +26,7 @@ export interface TrainedBy {
   readonly step: number;
   readonly config: RunConfig;
   readonly datasetHash: string;
+  readonly from: StartModel | null; // the model that the run began with
 }
 
 /** Stages for `sequences` texts at once of `contextLength` tokens, head to tail. */

@@ -4,8 +4,7 @@ import { splitLayers } from "../../../core/model/stages.ts";
 import { parameterTable } from "../../../core/model/spec.ts";
 import { type FoundCheckpoint, latestCheckpoint, readStage } from "../checkpoint/checkpoint.ts";
 import { manifestName, readManifest } from "../checkpoint/manifest.ts";
-import { readDatasetManifest } from "../data/dataset_manifest.ts";
-import { openTokenizer } from "../data/tokenizer_file.ts";
+import { openDatasetTokenizer } from "../data/dataset.ts";
 import { isFile } from "../../files/disk.ts";
 import type { ModelSource } from "./model_source.ts";
 
@@ -14,16 +13,14 @@ export async function openRunModel(path: string, warn: (text: string) => void): 
   const place = await placeOf(path, warn);
   if (place === null) return null;
   const { run, found: { folder, manifest } } = place;
-  const { config, runId, round, step, datasetHash } = manifest;
+  const { config, runId, round, step, datasetHash, from = null } = manifest;
   return {
     path: folder,
-    trained: { run, runId, round, step, config, datasetHash },
+    trained: { run, runId, round, step, config, datasetHash, from },
     plan: config,
     layersOfStages: splitLayers(config),
-    ...await openTokenizer(`${run}/dataset/tokenizer.json`, {
-      sha256: manifest.tokenizerHash,
-      endOfText: (await readDatasetManifest(`${run}/dataset`))?.endOfText,
-    }),
+    isTied: false,
+    ...await openDatasetTokenizer(`${run}/dataset`, manifest.tokenizerHash),
     readStage: (spec) => readStage({ folder, stage: spec.index, table: parameterTable(spec) }),
   };
 }

@@ -51,6 +51,7 @@ const entryShape = v.variant("type", [
     step: count,
     round: count,
     isJournaled: v.boolean(),
+    from: v.optional(v.object({ name: v.string(), parameters: v.string() })),
   }),
   v.object({ type: v.literal("carried"), run: v.string(), hub: v.string(), lost: count, state: carriedState }),
   v.object({ type: v.literal("ended"), finished: v.boolean(), reason: v.string() }),

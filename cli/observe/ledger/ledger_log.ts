@@ -7,7 +7,7 @@
  */
 
 import { plural } from "../../terminal/text/format.ts";
-import type { LogEntry, MachineEntry } from "../../../core/ledger/entry.ts";
+import type { LogEntry, MachineEntry, StartModel } from "../../../core/ledger/entry.ts";
 import { scoresEntry, takeEntry } from "../../../core/ledger/ledger.ts";
 import { carriedState, pastRounds } from "../../../core/ledger/ledger_state.ts";
 import type { PastRounds } from "../../../core/ledger/ledger_state.ts";
@@ -32,6 +32,7 @@ import { gapBefore, missingEntries } from "./missing_entries.ts";
 export interface LedgerLogOptions {
   readonly folder: string;
   readonly run: string;
+  readonly from?: StartModel | null; // whose parameters the run began with; default null: none
   readonly signer: Signer;
   readonly verify: Verify;
   readonly timers: Timers;
@@ -160,19 +161,20 @@ export class LedgerLog {
   }
 
   begin({ step, round, isJournaled }: { step: number; round: number; isJournaled: boolean }): void {
-    const { run, signer: { address: hub } } = this.#options;
+    const { run, signer: { address: hub }, from: model = null } = this.#options;
+    const known = model === null ? { run, hub } : { run, hub, from: model };
     const { entries, isJoined } = missingEntries(this.#replayed, this.#recent);
     this.#replayed = [];
     if (isJournaled && isJoined) this.#missing = null; // the replay gives the entries
-    const { ledger, run: known } = this.#reader;
+    const { ledger, run: begun } = this.#reader;
     const gap = isJournaled ? gapBefore(ledger, { entries, end: { step, round } }) : null;
     if (gap !== null) this.#missing ??= { head: this.#head, lines: 1 };
-    if (gap !== null || (entries.length > 0 && known === null)) {
+    if (gap !== null || (entries.length > 0 && begun === null)) {
       const from = gap ?? { step: ledger.nextStep, round: 0 };
-      this.#add({ type: "begun", run, hub, ...from, isJournaled });
+      this.#add({ type: "begun", ...known, ...from, isJournaled });
     }
     for (const entry of entries) this.take(entry);
-    this.#add({ type: "begun", run, hub, step, round, isJournaled });
+    this.#add({ type: "begun", ...known, step, round, isJournaled });
   }
 
   take(entry: MachineEntry): void {

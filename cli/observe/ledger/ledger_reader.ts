@@ -3,7 +3,7 @@
  * the orchestrator's, or an entry that contradicts earlier ones (core/ledger).
  */
 
-import type { LogEntry } from "../../../core/ledger/entry.ts";
+import type { LogEntry, StartModel } from "../../../core/ledger/entry.ts";
 import { takeEntry } from "../../../core/ledger/ledger.ts";
 import { carriedState, type Ledger, openLedger } from "../../../core/ledger/ledger_state.ts";
 import type { NodeId } from "../../../core/ids.ts";
@@ -37,6 +37,7 @@ export class LedgerReader {
   head: ChainHead = noLines;
   run: string | null = null;
   hub: NodeId | null = null;
+  from: StartModel | null | undefined; // whose parameters the run began with; undefined: no line says it
   lines = 0;
   firstLine = 1; // older ones are gone
   lostLines = 0; // to full disks
@@ -178,7 +179,7 @@ export class LedgerReader {
     return signatureProblem(parts, (signed) => isGenuine(signed, { run, verify: this.#verify }));
   }
 
-  /** Both are in the first line and never change. */
+  /** They are in the first line and never change. */
   #originProblem(entry: LogEntry): string | null {
     if (entry.type !== "begun" && entry.type !== "carried") {
       return this.run === null ? "a log must begin with its run and orchestrator" : null;
@@ -186,7 +187,13 @@ export class LedgerReader {
     this.run ??= entry.run;
     this.hub ??= entry.hub;
     if (entry.run !== this.run) return `its run must be ${this.run}, but is ${entry.run}`;
-    return entry.hub === this.hub ? null : `its orchestrator must be ${this.hub}, but is ${entry.hub}`;
+    if (entry.hub !== this.hub) return `its orchestrator must be ${this.hub}, but is ${entry.hub}`;
+    if (entry.type === "carried") return null;
+    const { from = null } = entry;
+    this.from ??= from;
+    return from?.parameters === this.from?.parameters && from?.name === this.from?.name
+      ? null
+      : `the run must have begun from ${startText(this.from)}, not from ${startText(from)}`;
   }
 
   /** Where the lines before it are known. */
@@ -213,3 +220,6 @@ function lostLines(text: string): number | null {
   const match = /^\{"lost":(\d{1,15})\}$/.exec(text);
   return match === null ? null : Number(match[1]);
 }
+
+export const startText = (from: StartModel | null): string =>
+  from === null ? "random parameters" : `${from.name}, parameters ${from.parameters}`;

@@ -1,6 +1,6 @@
 /** Verifies a run's signed log offline. */
 
-import type { LogEntry, RoundEntry } from "../../../core/ledger/entry.ts";
+import type { LogEntry, RoundEntry, StartModel } from "../../../core/ledger/entry.ts";
 import type { NodeId } from "../../../core/ids.ts";
 import type { Verify } from "../../../net/auth/hello.ts";
 import { headPath, readHead, readLedgerFiles } from "../../files/ledger_files.ts";
@@ -9,6 +9,7 @@ import { LedgerReader, type WrongLine } from "./ledger_reader.ts";
 export interface VerifiedLedger {
   readonly run: string | null;
   readonly hub: NodeId | null;
+  readonly from: StartModel | null; // whose parameters the run began with
   readonly firstLine: number;
   readonly lines: number;
   readonly scores: number;
@@ -74,7 +75,7 @@ export async function verifyLedger(
   const { run, hub, firstLine, lines, scores, signatures, unsigned, signedLine, lostLines, wrong, ledger } = reader;
   const tornBytes = files.at(-1)?.tornBytes ?? 0;
   return {
-    ...{ run, hub, firstLine, lines, scores, ...counts, signatures, unsigned, signedLine },
+    ...{ run, hub, from: reader.from ?? null, firstLine, lines, scores, ...counts, signatures, unsigned, signedLine },
     ...{ draws: ledger.drawsProven, unprovenRounds: ledger.unproven, lostLines, tornBytes, wrong },
     isEnded: wrong === null && endedLine <= signedLine,
     foreignHead: head === null || head.run === run ? null : head.run,

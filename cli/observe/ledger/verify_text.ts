@@ -1,6 +1,7 @@
 /** What was checked of a run's log, and its caveats, in sentences. */
 
 import { plural } from "../../terminal/text/format.ts";
+import { startText } from "./ledger_reader.ts";
 import { hubSigns, type VerifiedLedger } from "./verify_ledger.ts";
 
 /** `isOtherHub`: not the log that was asked for. */
@@ -11,6 +12,7 @@ export function textOf(found: VerifiedLedger, { isOtherHub = false } = {}): stri
   return [
     ...(isOtherHub ? [] : [verdictOf(found)]),
     `Run ${run}, orchestrator ${hub}`,
+    ...(found.from === null ? [] : [`It began from the model ${startText(found.from)}`]),
     `${plural(lines, "line")} in a sequence without a gap: ${plural(steps, "step")}${
       repeatedSteps > 0 ? ` and ${repeatedSteps} of them again` : ""
     }, ${plural(rounds, "round")}, ${plural(verdicts, "verdict")}; ` +

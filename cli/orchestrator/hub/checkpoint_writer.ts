@@ -1,6 +1,7 @@
 /** Turns a round's blobs into a checkpoint folder, and back. */
 
 import type { RunConfig } from "../../../core/config/config.ts";
+import type { StartModel } from "../../../core/ledger/entry.ts";
 import type { RoundSources } from "../../../core/orchestrator/state.ts";
 import type { StageIndex } from "../../../core/ids.ts";
 import { parameterTable, type StageSpec } from "../../../core/model/spec.ts";
@@ -29,6 +30,7 @@ export interface CheckpointPlace {
   readonly stages: readonly StageSpec[];
   readonly tokenizerHash: string;
   readonly datasetHash: string;
+  readonly from?: StartModel | null; // default null: the run began with random parameters
   readonly warn: (text: string) => void;
 }
 
@@ -61,7 +63,7 @@ export async function storeRound(
   { round, step, sources }: RoundState,
   blobs: BlobAccess,
 ): Promise<string> {
-  const { config, stages, runId, tokenizerHash, datasetHash } = place;
+  const { config, stages, runId, tokenizerHash, datasetHash, from = null } = place;
   const microbatch = step * config.train.microbatchesPerStep;
   async function* vectors(): AsyncGenerator<StageVectors> {
     for (const [index, source] of sources.entries()) {
@@ -74,7 +76,7 @@ export async function storeRound(
   }
   const folder = await writeCheckpoint({
     folder: place.folder,
-    state: { runId, round, step, microbatch, config, tokenizerHash, datasetHash },
+    state: { runId, round, step, microbatch, config, tokenizerHash, datasetHash, ...(from === null ? {} : { from }) },
     stages: vectors(),
     warn: place.warn,
   });

@@ -44,7 +44,7 @@ export async function openProjection(
   /** `isOurs`: no other process has taken over the run's folder. */
   close: (options: { isOurs: boolean }) => void;
 }> {
-  const { prepared: { config, folder, found, runId, key }, layersOfStages, startedMs: startedAtMs } = options;
+  const { prepared: { config, folder, found, from, runId, key }, layersOfStages, startedMs: startedAtMs } = options;
   const { refused, owner, replayed: { effects } } = options;
   const warn = (text: string) => output.log.warn(text);
   const records = await openRecordLog({ folder: folder.path, timers: systemTimers, warn });
@@ -68,7 +68,7 @@ export async function openProjection(
   });
   const { signer } = key;
   const ledger = await RunLedger.open({
-    ...{ folder: folder.path, run: runId, signer, verify: verifySignature, timers: systemTimers, warn },
+    ...{ folder: folder.path, run: runId, from, signer, verify: verifySignature, timers: systemTimers, warn },
   });
   const { step: signedStep } = ledger.log;
   const recordedStep = isNew && signedStep === null ? null : Math.max(shownStep, signedStep ?? 0);

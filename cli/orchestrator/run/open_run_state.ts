@@ -40,7 +40,7 @@ interface OpenRunState {
 }
 
 interface OpenRunOptions {
-  readonly prepared: Pick<PreparedRun, "config" | "folder" | "runId" | "found">;
+  readonly prepared: Pick<PreparedRun, "config" | "folder" | "runId" | "found" | "from">;
   readonly stages: readonly StageSpec[];
   readonly onReplayed: (effects: readonly OrchestratorEffect[]) => void;
   readonly onLost?: (hash: BlobHash) => void;
@@ -50,7 +50,7 @@ interface OpenRunOptions {
 
 export async function openRunState(options: OpenRunOptions): Promise<OpenRunState> {
   const { prepared, stages, onReplayed, openJournal, warn } = options;
-  const { config, folder, runId, found } = prepared;
+  const { config, folder, runId, found, from } = prepared;
   const { path } = folder;
   const { journal, recovered } = await openRunJournal({
     folder: path,
@@ -58,6 +58,7 @@ export async function openRunState(options: OpenRunOptions): Promise<OpenRunStat
     config,
     hasBegun: folder.isResumed,
     checkpoint: found?.manifest ?? null,
+    isFromModel: from !== null,
     onReplayed,
     warn,
     open: openJournal,

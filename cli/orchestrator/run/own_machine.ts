@@ -47,7 +47,7 @@ export function ownMachine(prepared: PreparedRun, options: OwnMachineOptions) {
 }
 
 function roundsOnDisk(
-  { folder, config, dataset, runId }: PreparedRun,
+  { folder, config, dataset, runId, from }: PreparedRun,
   { stages, blobs, warn, keep }: OwnMachineOptions,
 ): Pick<OrchestratorRoleOptions, "storeRound" | "putBackRound" | "putBackEarlier"> {
   const place: CheckpointPlace = {
@@ -58,6 +58,7 @@ function roundsOnDisk(
     stages,
     tokenizerHash: dataset.manifest.tokenizer.sha256,
     datasetHash: dataset.hash,
+    from,
     warn,
   };
   return {

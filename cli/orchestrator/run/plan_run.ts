@@ -7,6 +7,8 @@ import { resolve } from "node:path";
 import { changesBetween, describeChange, mayChange, type SettingChange } from "../../../core/settings/change.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { assembleConfig, valueAt } from "../../../core/settings/derive.ts";
+import { isSizeName, type SizeName } from "../../../core/config/size.ts";
+import type { StartModel } from "../../../core/ledger/entry.ts";
 import { tomlValue } from "../../../core/config/knob.ts";
 import { knobAt, knobPaths } from "../../../core/config/knobs.ts";
 import { checkRules, type GivenSettings, type Origins, readGiven } from "../../../core/settings/parse.ts";
@@ -15,9 +17,11 @@ import { canRestage } from "../../model/checkpoint/restage.ts";
 import { withDatasetSettings } from "../../model/prepare/dataset_settings.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import type { ConfigFile } from "../../terminal/options/config_file.ts";
-import { UserError } from "../../program/errors.ts";
+import { openModel } from "../../model/source/open_model.ts";
+import { type RunStart, settingsOf, startName } from "../../model/source/start_model.ts";
+import { UsageError, UserError } from "../../program/errors.ts";
 import { exists, findRunFolder, folderMark, type RunFolder, type RunPlace } from "../../files/run_folder.ts";
-import { givenRun, resolveRun, settingsError } from "../../terminal/options/run_options.ts";
+import { type GivenRun, givenRun, resolveRun, settingsError } from "../../terminal/options/run_options.ts";
 import { plural } from "../../terminal/text/format.ts";
 import { shellWords } from "../../program/shell_words.ts";
 import { hasJournal, markedStep } from "./recover_run.ts";
@@ -35,6 +39,8 @@ export interface RunPlan {
   readonly runId: string;
   readonly saved: SavedRun | null;
   readonly found: FoundCheckpoint | null;
+  readonly start: RunStart | null; // the model that a new run begins with
+  readonly from: StartModel | null; // the model that a resumed run began with
   readonly isOver: boolean;
   readonly advice: PlanAdvice;
 }
@@ -49,8 +55,7 @@ export async function planRun(
   context: CommandContext,
   ownPath: (name: string) => Promise<string> | string,
 ): Promise<RunPlan> {
-  const typed = await givenRun(context);
-  const run = { ...typed, input: await withDatasetSettings(typed.input) };
+  const run = await givenRun(context);
   const given = readGiven(run.input);
   if (given.problems.length > 0) throw await settingsError(given.problems, run);
   const name = given.values.get("name") ?? knobAt("name").default;
@@ -60,15 +65,45 @@ export async function planRun(
   const isFresh = context.options.flag("fresh");
   if (!isFresh || (run.file !== null && resolve(run.file.path) === `${place.path}/run.toml`)) await mustBeOurs(place);
   if (place.holdsRun && !isFresh) return await planToGoOn(context, { path: place.path, mark, given, file: run.file });
-  const { config, origins } = await resolveRun(context, run);
+  if (place.holdsRun) mustBeElsewhere(context.options.text("from"), place.path);
+  const { config, origins, start } = await resolveNewRun(context, run);
   return {
     folder: { path: place.path, isResumed: false },
     mark,
     putsAside: isFresh && place.holdsRun,
-    ...{ config, origins, changes: [], saved: null, found: null, isOver: false },
+    ...{ config, origins, changes: [], saved: null, found: null, isOver: false, start, from: null },
     advice: adviceOf(context, run.file),
     runId: `${config.name}-${crypto.randomUUID().slice(0, 8)}`,
   };
+}
+
+const sizeOf = ({ values }: GivenSettings): SizeName | null => {
+  const size = values.get("size");
+  return isSizeName(size) ? size : null;
+};
+
+/** With the settings that come with the model of --from, or with a prepared dataset. */
+export async function resolveNewRun(
+  context: CommandContext,
+  given?: GivenRun,
+): Promise<{ config: RunConfig; origins: Origins; start: RunStart | null }> {
+  const run = given ?? await givenRun(context);
+  const path = context.options.text("from");
+  if (path === undefined) {
+    const input = await withDatasetSettings(run.input);
+    return { ...await resolveRun(context, { ...run, input }), start: null };
+  }
+  const source = await openModel(path, (text) => context.output.log.warn(text));
+  const input = { ...run.input, from: settingsOf(source, sizeOf(readGiven(run.input))) };
+  return { ...await resolveRun(context, { ...run, input }), start: { name: startName(path), source } };
+}
+
+/** Not in the run that --fresh puts aside. */
+function mustBeElsewhere(from: string | undefined, run: string): void {
+  if (from === undefined || !`${resolve(from)}/`.startsWith(`${run}/`)) return;
+  throw new UsageError(`--fresh puts the run in '${run}' aside, and --from '${from}' is in it`, {
+    next: "Begin the new run in another folder: --data DIR",
+  });
 }
 
 /** A person's own run.toml would be overwritten. */
@@ -87,6 +122,9 @@ async function planToGoOn(
 ): Promise<RunPlan> {
   const { saved, found, ...before } = await findRun(context, path);
   const { folder: advice } = adviceOf(context, file);
+  const from = saved?.from ?? found?.manifest.from ?? null;
+  mustBeginAs(from, { given: context.options.text("from"), path, advice });
+  if (from !== null && found === null && !await hasJournal(path)) throw lostStart(path, from);
   const config = await settingsToGoOn(before.config, { given, file, found, advice: `'${path}': ${advice}` });
   const isClosed = found !== null && !await hasJournal(path);
   const isOver = isClosed && found.manifest.step >= config.train.steps;
@@ -98,10 +136,30 @@ async function planToGoOn(
     folder: { path, isResumed: true },
     ...{ mark, putsAside: false },
     ...{ config, origins: given.origins, changes: changesBetween(before.config, config) },
-    ...{ runId: before.runId, saved, found, isOver },
+    ...{ runId: before.runId, saved, found, isOver, start: null, from },
     advice: adviceOf(context, file),
   };
 }
+
+function mustBeginAs(
+  from: StartModel | null,
+  { given, path, advice }: { given: string | undefined; path: string; advice: string },
+): void {
+  if (given === undefined || startName(given) === from?.name) return;
+  const began = from === null ? "random parameters" : `the model '${from.name}'`;
+  throw new UsageError(`The run in '${path}' began with ${began}, and --from '${given}' begins a new run`, {
+    next: `Leave --from out to resume that run; or begin another one, not in '${path}': ${advice}`,
+  });
+}
+
+/** Going on from random parameters would be another run. */
+const lostStart = (path: string, { name }: StartModel): UserError =>
+  new UserError(
+    `The run in '${path}' began with the parameters of '${name}', and neither they nor its journal are there`,
+    {
+      next: `Restore '${path}/checkpoints' from a copy, or begin another run in another folder; nothing was changed`,
+    },
+  );
 
 async function settingsToGoOn(
   before: RunConfig,

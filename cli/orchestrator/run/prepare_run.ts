@@ -5,30 +5,31 @@
 
 import { openProgress } from "../../terminal/output/progress.ts";
 import type { CommandContext } from "../../terminal/command.ts";
-import type { Dataset } from "../../model/data/dataset.ts";
+import { type Dataset, openDatasetTokenizer } from "../../model/data/dataset.ts";
 import { type DatasetPlan, planDataset } from "../../model/prepare/plan_dataset.ts";
 import { mustBeTokenizerOf } from "../../model/data/tokenizer_file.ts";
 import { restage } from "../../model/checkpoint/restage.ts";
+import { writeFirstRound } from "../../model/source/first_round.ts";
 import { UserError } from "../../program/errors.ts";
 import { folderMark, openRunFolder, putRunAside } from "../../files/run_folder.ts";
 import { type HubKey, openHubKey } from "./hub_key.ts";
 import { optionsToKeep } from "../../files/kept_options.ts";
 import { type AskedLock, type FolderLock, lockFolder } from "../../files/folder_lock.ts";
 import { handedToken } from "../../program/lock_token.ts";
-import { describeText, sayRun, type TextFacts } from "./describe_run.ts";
+import { describeStart, describeText, sayRun, type TextFacts } from "./describe_run.ts";
 import { type RunPlan, sayChanges } from "./plan_run.ts";
 import type { ServedAt } from "../../address/public_address.ts";
 import { refuseWhileHeld } from "./recover_run.ts";
 import { changedRunText, readRunText, restoredRunText, runText, writeRunText } from "./run_text.ts";
 import { writeSavedRun } from "../../files/saved_run.ts";
 
-export interface PreparedRun extends RunPlan {
+export interface PreparedRun extends Omit<RunPlan, "start"> {
   readonly dataset: Dataset;
   readonly key: HubKey;
   readonly lock: FolderLock;
 }
 
-type TextPlan = Pick<RunPlan, "folder" | "config"> & Partial<Pick<RunPlan, "saved" | "found">>;
+type TextPlan = Pick<RunPlan, "folder" | "config"> & Partial<Pick<RunPlan, "saved" | "found" | "start" | "from">>;
 
 /** Only reads. */
 export async function mustHaveText(plan: TextPlan & Pick<RunPlan, "origins">): Promise<void> {
@@ -79,7 +80,8 @@ export async function prepareRun(context: CommandContext, plan: RunPlan, at: Ser
   const text = await planText(plan); // refuses an unusable text
   const lock = await takeRunFolder(context, plan, { command: "orchestrate", port: at.port });
   try {
-    return { ...plan, ...await writeRun(context, { plan, text, at }), lock };
+    const { start: _, ...lasting } = plan;
+    return { ...lasting, ...await writeRun(context, { plan, text, at }), lock };
   } catch (error) {
     lock.close();
     throw error;
@@ -89,26 +91,40 @@ export async function prepareRun(context: CommandContext, plan: RunPlan, at: Ser
 async function writeRun(
   context: CommandContext,
   { plan, text, at }: { plan: RunPlan; text: DatasetPlan; at: ServedAt },
-): Promise<Pick<PreparedRun, "key" | "dataset">> {
+): Promise<Pick<PreparedRun, "key" | "dataset" | "from" | "found">> {
   const { output } = context;
-  const { folder: { path, isResumed }, config, origins, runId, changes, found } = plan;
+  const { folder: { path, isResumed }, config, origins, runId, changes, found: stored } = plan;
   const { corpus } = config.data;
   const key = await openHubKey(context, plan);
   if (changes.length > 0) refuseWhileHeld(path); // before reporting changed settings
   sayChanges(context, plan);
-  if (found !== null && found.manifest.config.pipeline.stages !== config.pipeline.stages) {
-    await restage(found, { checkpoints: `${path}/checkpoints`, config, warn: (text) => output.log.info(text) });
+  if (stored !== null && stored.manifest.config.pipeline.stages !== config.pipeline.stages) {
+    await restage(stored, { checkpoints: `${path}/checkpoints`, config, warn: (text) => output.log.info(text) });
   }
   const progress = openProgress(output, "turning the text into tokens", "bytes");
   const dataset = await text.write((done, total) => progress.at(done, total)).finally(() => progress.close());
   const facts = textFacts(dataset, corpus);
   output.event({ type: "text", ...facts });
   for (const line of describeText(facts)) output.line(line);
-  if (!isResumed) {
-    await writeSavedRun(path, { runId, config, ...at, ...keptOf(context, { key, dataset }) });
-    await writeRunText(path, runText(config, origins));
-  }
-  return { dataset, key };
+  if (isResumed) return { dataset, key, from: plan.from, found: plan.found };
+  const { from, found } = await begin(context, { plan, dataset });
+  await writeSavedRun(path, { runId, config, ...at, ...keptOf(context, { key, dataset, from }) });
+  await writeRunText(path, runText(config, origins, from));
+  return { dataset, key, from, found };
+}
+
+/** Before run.json: without the parameters it would name a run that begins with random ones. */
+async function begin(
+  { output }: CommandContext,
+  { plan: { start, folder, runId, config }, dataset }: { plan: RunPlan; dataset: Dataset },
+): Promise<Pick<PreparedRun, "from" | "found">> {
+  if (start === null) return { from: null, found: null };
+  const warn = (text: string) => output.log.warn(text);
+  const begun = await writeFirstRound(start, { folder: folder.path, runId, config, dataset, warn });
+  const lines = describeStart(start, config, begun.from);
+  output.event({ type: "beganFrom", ...begun.from, lines });
+  for (const line of lines) output.line(line);
+  return begun;
 }
 
 function textFacts({ manifest }: Dataset, corpus: string): TextFacts {
@@ -122,33 +138,43 @@ function textFacts({ manifest }: Dataset, corpus: string): TextFacts {
   return { corpus, tokens: train.tokens, bytesPerToken, unigramEntropy, use };
 }
 
-async function planText({ folder: { path, isResumed }, config, saved, found }: TextPlan): Promise<DatasetPlan> {
+async function planText(
+  { folder: { path, isResumed }, config, saved, found, start, from }: TextPlan,
+): Promise<DatasetPlan> {
   const { data: { corpus, heldOutFraction, maxBytes }, model: { vocabSize, contextLength }, seed } = config;
   const folder = `${path}/dataset`;
+  const known = found?.manifest.tokenizerHash ?? saved?.tokenizerHash ?? null;
+  const tokenizer = start?.source ??
+    (from === null || from === undefined || known === null ? null : await openDatasetTokenizer(folder, known));
   const plan = await planDataset({
     ...{ folder, corpus, vocabSize, contextLength, heldOutFraction, maxBytes, seed, isResumed },
+    ...(tokenizer === null ? {} : { tokenizer }),
   });
-  const wanted = found?.manifest.tokenizerHash ?? saved?.tokenizerHash ?? plan.tokenizerHash;
+  const wanted = known ?? plan.tokenizerHash;
   mustBeTokenizerOf(`${folder}/tokenizer.json`, { wanted, found: plan.tokenizerHash });
   return plan;
 }
 
 export async function saveResumedRun(
   context: CommandContext,
-  { folder: { path, isResumed }, config, runId, changes, key, dataset }: PreparedRun,
+  { folder: { path, isResumed }, config, runId, changes, key, dataset, from }: PreparedRun,
   { at, step }: { at: ServedAt; step: number },
 ): Promise<void> {
   if (!isResumed) return;
-  await writeSavedRun(path, { runId, config, ...at, ...keptOf(context, { key, dataset }) });
+  await writeSavedRun(path, { runId, config, ...at, ...keptOf(context, { key, dataset, from }) });
   const text = await readRunText(path);
   if (changes.length === 0 && text !== "") return;
-  await writeRunText(path, changedRunText(text === "" ? restoredRunText(config) : text, { config, changes, step }));
+  await writeRunText(
+    path,
+    changedRunText(text === "" ? restoredRunText(config, from) : text, { config, changes, step }),
+  );
 }
 
 const keptOf = (
   { options }: CommandContext,
-  { key: { signer, wallet }, dataset }: Pick<PreparedRun, "key" | "dataset">,
+  { key: { signer, wallet }, dataset, from }: Pick<PreparedRun, "key" | "dataset" | "from">,
 ) => ({
+  from,
   hub: signer.address,
   tokenizerHash: dataset.manifest.tokenizer.sha256,
   options: optionsToKeep(options, wallet),

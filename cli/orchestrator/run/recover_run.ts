@@ -36,6 +36,7 @@ interface RecoverOptions {
   readonly config: RunConfig;
   readonly hasBegun: boolean; // then a journal says where the run is
   readonly checkpoint: Progress | null;
+  readonly isFromModel?: boolean; // without a checkpoint its first parameters are lost; default false
   readonly onReplayed: NonNullable<OpenHubJournal["onReplayed"]>;
   readonly warn: (text: string) => void;
   readonly open: OpenJournal;
@@ -131,11 +132,11 @@ function missingText(mark: MarkFound, { sequence, at }: { sequence: number; at: 
 
 /** Where the run resumes. If it cannot, throws and leaves the folder untouched. */
 async function startWithout(error: JournalError, options: RecoverOptions & { mark: MarkFound }): Promise<string> {
-  const { folder, checkpoint, mark } = options;
+  const { folder, checkpoint, mark, isFromModel = false } = options;
   if (checkpoint !== null) return `the checkpoint of ${describe(checkpoint)}`;
   const isYoung = mark === null || mark === "damaged" || mark.round === 0;
   const hasCheckpoints = (await checkpointNames(`${folder}/checkpoints`)).length > 0;
-  if (error.code !== "foreign" && isYoung && !hasCheckpoints) return "step 0: it had no checkpoint yet";
+  if (error.code !== "foreign" && isYoung && !hasCheckpoints && !isFromModel) return "step 0: it had no checkpoint yet";
   const next = error.code === "foreign"
     ? "Continue with the version and the settings that wrote it until there is a checkpoint; nothing was changed"
     : "Restore the folder's journal or checkpoints from a copy, or begin another run in another folder; nothing was changed";

@@ -6,6 +6,7 @@
 import { describeChange, type SettingChange } from "../../../core/settings/change.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { describeConfig, describeSetting } from "../../../core/settings/describe.ts";
+import type { StartModel } from "../../../core/ledger/entry.ts";
 import type { KnobPath } from "../../../core/config/knob.ts";
 import { knobPaths } from "../../../core/config/knobs.ts";
 import { readIfPresent, realDisk, writeAtomically } from "../../files/disk.ts";
@@ -15,12 +16,19 @@ const header = [
   "# start the orchestrator again with your own file (--config FILE) or with --set.",
 ];
 
-export function runText(config: RunConfig, origins: Readonly<Record<KnobPath, string>>): string {
-  return `${[...header, ...describeConfig(config, origins)].join("\n")}\n`;
+/** `from`: the model whose parameters the run began with. */
+export function runText(
+  config: RunConfig,
+  origins: Readonly<Record<KnobPath, string>>,
+  from: StartModel | null = null,
+): string {
+  const began = from === null ? [] : [`# It began with the model '${from.name}', parameters ${from.parameters}.`];
+  return `${[...header, ...began, ...describeConfig(config, origins)].join("\n")}\n`;
 }
 
-export function restoredRunText(config: RunConfig): string {
-  return runText(config, Object.fromEntries(knobPaths.map((path) => [path, "restored"])) as Record<KnobPath, string>);
+export function restoredRunText(config: RunConfig, from: StartModel | null = null): string {
+  const origins = Object.fromEntries(knobPaths.map((path) => [path, "restored"])) as Record<KnobPath, string>;
+  return runText(config, origins, from);
 }
 
 /** A damaged file may be empty. */

@@ -116,6 +116,15 @@ export const runOptions: readonly OptionSpec[] = [
   { name: "fresh", kind: "boolean", doc: "put the run in the data folder aside and start over" },
 ];
 
+/** Of commands that begin runs. */
+export const fromOption: OptionSpec = {
+  name: "from",
+  kind: "string",
+  placeholder: "DIR",
+  defaultText: "random parameters",
+  doc: "begin with a model's parameters, tokenizer and shape: a run, a checkpoint, an export or a Hugging Face Llama",
+};
+
 type Table = Readonly<Record<string, unknown>>;
 
 const corpusPath = "data.corpus";
@@ -235,7 +244,7 @@ function textFile(name: unknown): string | null {
   return typeof name === "string" && name !== "sotu" && name !== "" ? name : null;
 }
 
-interface GivenRun {
+export interface GivenRun {
   readonly file: ConfigFile | null;
   readonly input: ResolveInput;
 }
@@ -278,7 +287,7 @@ export async function settingsError(
 /** The parent has dealt with --fresh and --resume. */
 export function runWords({ options }: CommandContext): string[] {
   const ofRun = runOptions.filter(({ name }) => name !== "fresh" && name !== "resume");
-  return givenWords(options, [...ofRun, { name: "config", kind: "string" }]);
+  return givenWords(options, [...ofRun, fromOption, { name: "config", kind: "string" }]);
 }
 
 type NamedOption = Pick<OptionSpec, "name" | "kind">;

@@ -61,6 +61,7 @@ function sourceText(path: KnobPath, { config, origins, file, options }: Sources)
       return originOfSized(config, path);
     case "dataset":
       return "from the dataset";
+    case "from": // of a model, which this command does not take
     case "default":
       return "default";
   }

@@ -4,15 +4,20 @@ import { beyondLlama } from "../../../core/model/plain.ts";
 import { present } from "../../../core/assert.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { longestRound, mergeShareOf } from "../../../core/config/round_length.ts";
+import { tomlValue } from "../../../core/config/knob.ts";
+import { knobPaths } from "../../../core/config/knobs.ts";
+import { valueAt } from "../../../core/settings/derive.ts";
+import type { Origins } from "../../../core/settings/parse.ts";
+import { reasonFor } from "../../../core/settings/reasons.ts";
 import type { FitAdapter } from "../../../gpu/stage_fit.ts";
 import type { StagePlan } from "../../../gpu/stage_plan.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import { byteOption } from "../../terminal/text/byte_text.ts";
-import { resolveRun } from "../../terminal/options/run_options.ts";
+import { resolveNewRun } from "../../orchestrator/run/plan_run.ts";
 import { describeResult, describeRun, describeSettings } from "../../orchestrator/run/describe_run.ts";
 import { fitAdapterOf, type Memory, planModel, problemText, remediesFor } from "../../device/model_fit.ts";
 import { openDevice } from "../../device/open_device.ts";
-import { byteSize, decimal, plural, roughly, short } from "../../terminal/text/format.ts";
+import { byteSize, decimal, plural, roughly, short, wrapped } from "../../terminal/text/format.ts";
 import { type Links, linksFor, type RoundBytes, roundBytes, taskBytes } from "./round_bytes.ts";
 import type { StageSpec } from "../../../core/model/spec.ts";
 
@@ -31,7 +36,7 @@ const usualGpu: FitAdapter = {
 
 export async function runPlan(context: CommandContext): Promise<number> {
   const { options, output } = context;
-  const { config } = await resolveRun(context);
+  const { config, origins } = await resolveNewRun(context);
   const given = byteOption("memory", options.text("memory"));
   const { adapter, name } = await plannedDevice(options.text("device"));
   const memory: Memory = { memoryBytes: given ?? (options.text("device") === undefined ? usualMemoryBytes : Infinity) };
@@ -49,6 +54,7 @@ export async function runPlan(context: CommandContext): Promise<number> {
   for (const line of needsText(config, { stages: planned, memory })) output.line(line);
   output.line("");
   for (const line of table([shortHeading, ...planned.map(shortCellsOf)])) output.line(line);
+  for (const line of ["", ...whyLines(config, origins)]) output.line(line);
   for (const line of ["", ...table([heading, ...planned.map(cellsOf)]), ...legend(config)]) output.detail(line);
   for (const stage of planned) output.event({ type: "stage", ...factsOf(stage) });
   const fits = stages.every(({ plan }) => plan.fits);
@@ -82,6 +88,23 @@ const legend = ({ train }: RunConfig): string[] => [
   }; in time: Mbit/s for each`,
   `TFLOP/s with which merges take ${decimal(100 * mergeShareOf(train))} % of the time`,
 ];
+
+/** Every number that nobody gave. */
+function whyLines(config: RunConfig, origins: Origins): string[] {
+  const rows = knobPaths.filter((path) => origins[path] === "size" || origins[path] === "from").flatMap((path) => {
+    const reason = origins[path] === "from" ? "comes with the model" : reasonFor(config, path);
+    return reason === null ? [] : [{ setting: `${path} = ${tomlValue(valueAt(config, path))}`, reason }];
+  });
+  const widest = Math.max(0, ...rows.map(({ setting }) => setting.length));
+  return [
+    ...(rows.length === 0 ? [] : ["Settings and why"]),
+    ...rows.flatMap(({ setting, reason }) =>
+      wrapped(reason, lineWidth - widest - 2).map((line, i) => `${(i === 0 ? setting : "").padEnd(widest)}  ${line}`)
+    ),
+  ];
+}
+
+const lineWidth = 80;
 
 async function plannedDevice(choice: string | undefined): Promise<{ adapter: FitAdapter; name: string }> {
   if (choice === undefined) return { adapter: usualGpu, name: "a GPU whose buffers reach 2 GiB" };

@@ -1,5 +1,6 @@
 /** First half of a block, without its residual: projections, RoPE and attention of RMSNorm(x), then the output projection. */
 
+import { ropeScalingOf } from "../../../core/model/rope.ts";
 import { attention, attentionBackward, type AttentionShape } from "./attention.ts";
 import { linear, linearBackward, type LinearShape } from "./linear.ts";
 import { type NormShape, rmsNorm, rmsNormBackward } from "./rms_norm.ts";
@@ -31,14 +32,15 @@ function shapesOf({ spec }: StageModel): Shapes {
   const { width, heads, kvHeads, contextLength, ropeBase, normEpsilon } = spec.model;
   const rows = rowsOf(spec);
   const headWidth = width / heads;
+  const turns = { base: ropeBase, scaling: ropeScalingOf(spec.model) };
   const grid = { sequences: spec.sequences, positions: contextLength, headWidth };
   return {
     norm: { rows, width, epsilon: normEpsilon },
     query: { rows, inputs: width, outputs: width },
     keyValue: { rows, inputs: width, outputs: kvHeads * headWidth },
     attention: { ...grid, heads, kvHeads },
-    queryRope: { ...grid, heads, base: ropeBase },
-    keyRope: { ...grid, heads: kvHeads, base: ropeBase },
+    queryRope: { ...grid, ...turns, heads },
+    keyRope: { ...grid, ...turns, heads: kvHeads },
   };
 }
 

@@ -1,7 +1,9 @@
 /**
  * Rotary position embedding in Hugging Face's rotate-half convention: channel i of a head is paired with i + hd/2, and the
- * pair turns by position * base^(-2i/hd).
+ * pair turns by position * base^(-2i/hd). With `scaling`, as `_compute_llama3_parameters` of transformers has it: by wavelengths.
  */
+
+import type { RopeScaling } from "../../../core/model/rope.ts";
 
 export interface RopeShape {
   readonly sequences: number; // B
@@ -9,6 +11,7 @@ export interface RopeShape {
   readonly heads: number;
   readonly headWidth: number; // hd, even
   readonly base: number;
+  readonly scaling?: RopeScaling | null;
 }
 
 /** Turns (B, T, heads, hd) forward. */
@@ -22,12 +25,12 @@ export function ropeBackward(dy: Float64Array, shape: RopeShape): Float64Array {
 }
 
 function turn(x: Float64Array, shape: RopeShape, sign: 1 | -1): Float64Array {
-  const { sequences, positions, heads, headWidth, base } = shape;
+  const { sequences, positions, heads, headWidth } = shape;
   const half = headWidth / 2;
   const y = new Float64Array(x.length);
   for (let t = 0; t < positions; t++) {
     for (let i = 0; i < half; i++) {
-      const angle = t * base ** (-2 * i / headWidth);
+      const angle = t * frequencyOf(shape, i);
       const cos = Math.cos(angle);
       const sin = sign * Math.sin(angle);
       for (let b = 0; b < sequences; b++) {
@@ -41,4 +44,15 @@ function turn(x: Float64Array, shape: RopeShape, sign: 1 | -1): Float64Array {
     }
   }
   return y;
+}
+
+function frequencyOf({ base, headWidth, scaling = null }: RopeShape, pair: number): number {
+  const frequency = base ** (-2 * pair / headWidth);
+  if (scaling === null) return frequency;
+  const { factor, low, high, originalContext } = scaling;
+  const wavelength = 2 * Math.PI / frequency;
+  if (wavelength < originalContext / high) return frequency;
+  if (wavelength > originalContext / low) return frequency / factor;
+  const smooth = (originalContext / wavelength - low) / (high - low);
+  return (1 - smooth) * frequency / factor + smooth * frequency;
 }

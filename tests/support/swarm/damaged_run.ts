@@ -60,7 +60,7 @@ export async function reopen(folder: string, config: RunConfig): Promise<Reopene
   const warn = (text: string) => warnings.push(text);
   const found = await latestCheckpoint(`${folder}/checkpoints`, warn, runId);
   const { journal, recovered, from } = await openRunState({
-    prepared: { config, folder: { path: folder, isResumed: true }, runId, found },
+    prepared: { config, folder: { path: folder, isResumed: true }, runId, found, from: null },
     stages: stageSpecs(config, splitLayers(config)),
     onReplayed: () => {},
     onLost: () => {},

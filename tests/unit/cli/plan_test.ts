@@ -2,6 +2,10 @@
 
 import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
 import { main } from "../../../cli/command_line.ts";
+import { knobPaths } from "../../../core/config/knobs.ts";
+import { sizeNames } from "../../../core/config/size.ts";
+import { resolveConfig } from "../../../core/settings/parse.ts";
+import { reasonFor } from "../../../core/settings/reasons.ts";
 import { bytesOf } from "../../../cli/terminal/text/byte_text.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 
@@ -82,6 +86,28 @@ Deno.test("Plan: it answers with miners, GPU memory, internet speed and days, on
   }
 });
 
+Deno.test("Plan: every number that follows from the size has its reason, at every size, and a given one has none", async () => {
+  for (const size of sizeNames) {
+    const resolved = resolveConfig({ size });
+    assert(resolved.ok);
+    const { config, origins } = resolved;
+    const derived = knobPaths.filter((path) => origins[path] === "size");
+    assertEquals(derived.filter((path) => reasonFor(config, path) === null), []);
+  }
+  const { stdout } = await plan("--size 15b --steps 1000");
+  assertMatch(stdout, /^model\.width = 5120 +the size's; from 1b up/m);
+  assertMatch(stdout, /^train\.warmupSteps = 250 +25 % of the steps$/m);
+  assertEquals(stdout.includes("train.steps ="), false);
+});
+
+Deno.test("Plan: of a model that a run starts from, with what comes with it", async () => {
+  const { code, stdout } = await plan("--from tests/vectors/export/llama-rope --codec none");
+  assertEquals(code, 0);
+  assertMatch(stdout, /^toy, 35,232 parameters\n2 stages x 2 miners/);
+  assertMatch(stdout, /^model\.ropeFactor = 8 +comes with the model\n/m);
+  assertMatch(stdout, /^pipeline\.stages = 2 +a layer each\n/m);
+});
+
 Deno.test("Plan: its advice keeps the model that was asked for", async () => {
   const { code, stdout } = await plan("--size toy --memory 64KiB");
   assertEquals([code, stdout.includes("--size")], [1, false], stdout);
@@ -102,7 +128,7 @@ Deno.test("Plan: the run's codec is described only where a boundary has it", asy
   const withBoundaries = async (boundaries: string) =>
     (await plan(`--size tiny --verbose --set pipeline.boundaries=${boundaries}`)).stdout;
   const others = await withBoundaries("1=q4block:16,2=none");
-  assertEquals(others.includes("q5block"), false, others);
+  assertEquals(others.includes("codec q5block"), false, others);
   assertStringIncludes(others, "before stage 1, codec none");
   assertStringIncludes(await withBoundaries("2=none"), "codec q5block");
 });

@@ -22,6 +22,8 @@ function resolved(overrides: Record<string, unknown> = {}) {
   return result;
 }
 
+const ropeScaling = ["ropeFactor", "ropeLowFrequency", "ropeHighFrequency", "ropeOriginalContext"];
+
 const rate: SettingChange = { path: "train.learningRate", from: 0.005, to: 0.002 };
 
 Deno.test("Changes: what may change is a choice for each setting, and a new setting may not", () => {
@@ -29,7 +31,18 @@ Deno.test("Changes: what may change is a choice for each setting, and a new sett
     knobPaths.filter((path) => !mayChange(path)),
     [
       ...["name", "seed", "size", "deterministic"],
-      ...["vocabSize", "width", "layers", "heads", "kvHeads", "ffnWidth", "contextLength", "ropeBase", "normEpsilon"]
+      ...[
+        "vocabSize",
+        "width",
+        "layers",
+        "heads",
+        "kvHeads",
+        "ffnWidth",
+        "contextLength",
+        "ropeBase",
+        ...ropeScaling,
+        "normEpsilon",
+      ]
         .map((key) => `model.${key}`),
       ...["stages", "codec", "bottleneckWidth", "gradientBits", "sideWidth", "boundaries"].map((key) =>
         `pipeline.${key}`

@@ -28,6 +28,8 @@ Deno.test("Knobs: every leaf of a configuration has exactly one knob", () => {
   const notOmitted = {
     "pipeline.gradientBits": 4,
     "pipeline.sideWidth": 8,
+    ...{ "model.ropeFactor": 8, "model.ropeLowFrequency": 2, "model.ropeHighFrequency": 5 },
+    ...{ "model.ropeOriginalContext": 64, "train.schedule": "cosine" },
     ...{ "train.optimizer": "muon", "train.mergeShare": 0.2, "train.mostStepsPerRound": 50 },
     ...{
       "outer.payload": "sparse",
@@ -147,7 +149,7 @@ const wrongFields: readonly [name: string, file: unknown, text: string][] = [
   ],
   ["a name for a path", { name: "../../etc" }, "must be letters, digits, dots, dashes and underscores"],
   ["a long name", { name: "a".repeat(65) }, "must be at most 64 characters long"],
-  ["an empty corpus", { data: { corpus: " " } }, 'must be "sotu" or the path of a text file'],
+  ["an empty corpus", { data: { corpus: " " } }, 'must be "sotu" or the path of a text or dataset'],
   [
     "a table for a leaf",
     { seed: { x: 1 } },
@@ -206,12 +208,13 @@ const brokenRules: readonly [overrides: Record<string, unknown>, text: string][]
     "pipeline.bottleneckWidth must not be larger",
   ],
   [{ "pipeline.stages": 7, "model.layers": 3 }, "every stage needs a layer"],
-  [{ "model.layers": 2 }, "every stage needs a layer"],
+  [{ "model.layers": 2, "pipeline.stages": 3 }, "every stage needs a layer"],
   [
     { "train.stepsPerRound": 500 },
     "train.stepsPerRound must not be larger than train.steps",
   ],
   [{ "train.warmupSteps": 500 }, "train.warmupSteps must"],
+  [{ "model.ropeHighFrequency": 1 }, "model.ropeHighFrequency must be larger"],
   [{ "train.beta1": 0.98 }, "train.beta2 must exceed the square of train.beta1"],
   [
     { "train.learningRate": 0.03 },

@@ -38,6 +38,25 @@ Deno.test("Schedule: warm-up, constant, decay of a hundred steps", () => {
   }
 });
 
+Deno.test("Schedule: a cosine falls from the end of the warm-up to the end of the run, as in PyTorch", () => {
+  const shape = { steps: 110, warmupSteps: 10, finalLearningRateFraction: 0.1, learningRate: 1 };
+  const config = trainConfig({ ...shape, schedule: "cosine", decayFraction: 0 }); // which it does not read
+  const expected: [step: number, rate: number][] = [
+    [0, 0.1],
+    [9, 1],
+    [10, 0.1 + 0.9 * (1 + Math.cos(Math.PI / 100)) / 2],
+    [34, 0.1 + 0.9 * (1 + Math.cos(Math.PI / 4)) / 2],
+    [59, 0.55],
+    [109, 0.1],
+    [1e6, 0.1],
+  ];
+  for (const [step, rate] of expected) {
+    assertAlmostEquals(learningRateAt({ config, step }), rate, 1e-12, `step ${step}`);
+  }
+  const onlyWarm = trainConfig({ ...shape, warmupSteps: 110, schedule: "cosine" });
+  assertAlmostEquals(learningRateAt({ config: onlyWarm, step: 109 }), 1, 1e-12);
+});
+
 Deno.test("Schedule: at every size it rises, stays, falls, and is never zero or above the peak", () => {
   for (const size of sizeNames) {
     const config = trainConfig({}, size);

@@ -7,10 +7,12 @@ import { type ModelSource, stagesOf } from "../../../cli/model/source/model_sour
 import { UserError } from "../../../cli/program/errors.ts";
 import { createCpuStage } from "../../../gpu/cpu/cpu_stage.ts";
 import type { StageInput } from "../../../gpu/compute.ts";
+import { ropeScalingOf } from "../../../core/model/rope.ts";
 import { parameterTable } from "../../../core/model/spec.ts";
 import { type ExportedKind, exportedKinds, writeExported } from "../../support/exported_models.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 import { exportGguf } from "../../../cli/model/export/export_gguf.ts";
+import { exportModel } from "../../../cli/model/export/export_model.ts";
 import { generateText } from "../../../cli/model/generate/generate_text.ts";
 import { TextModel } from "../../../cli/model/generate/text_model.ts";
 import { processor } from "../../lab/world/devices.ts";
@@ -60,6 +62,33 @@ Deno.test("Import: a Llama that transformers wrote in shards of bfloat16 gives i
   assertClose(await lastLogits(source, golden.tokens), golden.kinds.llama.logits);
 });
 
+Deno.test("Import: scaled rotary angles and a tied head as in Llama 3.2 give transformers' logits, and export keeps them", async () => {
+  await withScratchFolder(async (folder) => {
+    const source = await openModel("tests/vectors/export/llama-rope", () => {});
+    assertEquals(ropeScalingOf(source.plan.model), { factor: 8, low: 1, high: 4, originalContext: 16 });
+    assertClose(await lastLogits(source, golden.tokens), golden.kinds["llama-rope"].logits);
+    await exportModel(source, { out: folder, type: "f32", shardBytes: 1e9, card: "" });
+    const again = await openModel(folder, () => {});
+    assertEquals(again.plan, source.plan);
+    const [spec] = stagesOf(source, { sequences: 1, contextLength: 16 });
+    assertEquals(await again.readStage(spec!), await source.readStage(spec!));
+  });
+});
+
+Deno.test("Import: rope scaling that is not Llama 3's is refused by its type, and numbers that contradict each other", async () => {
+  await withScratchFolder(async (folder) => {
+    const config = JSON.parse(await Deno.readTextFile("tests/vectors/export/llama-rope/config.json"));
+    const refusal = async (change: Record<string, unknown>, message: string) => {
+      const rope_scaling = { ...config.rope_scaling, ...change };
+      await Deno.writeTextFile(`${folder}/config.json`, JSON.stringify({ ...config, rope_scaling }));
+      await assertRejects(() => openModel(folder, () => {}), UserError, message);
+    };
+    await refusal({ rope_type: "yarn" }, "rope scaling of type 'yarn' is not computed by this program");
+    await refusal({ high_freq_factor: 1 }, "high_freq_factor (1) must be larger than low_freq_factor (1)");
+    await refusal({ factor: 0.5 }, "rope_scaling.factor: ");
+  });
+});
+
 Deno.test("Export: shards hold every tensor once, and are read back to the same parameters", async () => {
   await withScratchFolder(async (folder) => {
     const { run, model } = await writeExported(folder, "q5block-side", { shardBytes: 60_000 });
@@ -94,21 +123,23 @@ Deno.test("Export: a folder that holds a model is left alone", async () => {
   });
 });
 
-Deno.test("GGUF: llama.cpp and we continue prompts with the same tokens", async () => {
-  await withScratchFolder(async (folder) => {
-    const source = await openModel("tests/vectors/export/llama", () => {});
-    await exportGguf(source, { out: folder, name: "llama" });
-    const bytes = await Deno.readFile(`${folder}/model.gguf`);
-    assertEquals(sha256Hex(bytes), ofLlamaCpp.sha256, "make greedy.json again");
-    const model = await TextModel.open(processor, source, { room: { streams: 1, rows: 4, length: 32 } });
-    for (const [prompt, tokens] of Object.entries(ofLlamaCpp.greedy)) {
-      const made: number[] = [];
-      const sampling = { temperature: 0, topK: 0, seed: 1, tokens: 10 };
-      await generateText({ ...sampling, model, prompt, onToken: (token) => made.push(token) });
-      assertEquals(made, tokens, prompt);
-    }
+for (const [name, { sha256, greedy }] of Object.entries(ofLlamaCpp.models)) {
+  Deno.test(`GGUF: llama.cpp and we continue prompts with the same tokens (${name})`, async () => {
+    await withScratchFolder(async (folder) => {
+      const source = await openModel(`tests/vectors/export/${name}`, () => {});
+      await exportGguf(source, { out: folder, name });
+      const bytes = await Deno.readFile(`${folder}/model.gguf`);
+      assertEquals(sha256Hex(bytes), sha256, "make greedy.json again");
+      const model = await TextModel.open(processor, source, { room: { streams: 1, rows: 4, length: 32 } });
+      for (const [prompt, tokens] of Object.entries(greedy)) {
+        const made: number[] = [];
+        const sampling = { temperature: 0, topK: 0, seed: 1, tokens: 10 };
+        await generateText({ ...sampling, model, prompt, onToken: (token) => made.push(token) });
+        assertEquals(made, tokens, prompt);
+      }
+    });
   });
-});
+}
 
 Deno.test("GGUF: a model that is not a plain Llama is refused with what it has besides", async () => {
   await withScratchFolder(async (folder) => {

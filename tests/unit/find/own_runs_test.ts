@@ -22,7 +22,7 @@ async function makeRun({ folder, atMinute, records = [] }: MadeRun): Promise<voi
   await Deno.mkdir(folder, { recursive: true });
   await writeSavedRun(folder, {
     ...{ runId: `run-${atMinute}`, config: config.config, host: null, port: null, hub: null },
-    ...{ tokenizerHash: null, options: {} },
+    ...{ tokenizerHash: null, from: null, options: {} },
   });
   const lines = records.map((record, i) => JSON.stringify({ sequence: i + 1, atMs: 0, record }));
   await Deno.writeTextFile(`${folder}/records.jsonl`, lines.map((line) => `${line}\n`).join(""));

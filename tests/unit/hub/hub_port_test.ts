@@ -48,6 +48,7 @@ Deno.test("Port: the typed one is used, else the run's previous one, else the de
     port: 4711,
     hub: null,
     tokenizerHash: null,
+    from: null,
     options: {},
   };
   const typed = (values: { host?: string; port?: number }): OptionValues => ({

@@ -45,6 +45,7 @@ Deno.test("Kept options: run.json holds them and the key; a file of an older pro
       port: 7,
       hub: "5Hub",
       tokenizerHash: "a1",
+      from: null,
       options: { wallet: "hub" },
     };
     await writeSavedRun(folder, run);

@@ -53,6 +53,20 @@ Deno.test("Ledger: steps that a run trained once more are counted apart", () =>
     assertEquals([wrong, steps, repeatedSteps], [null, stepsPerRound, 2]);
   }));
 
+Deno.test("Ledger: the model that a run began with is in its first line, and stays the same", () =>
+  withMemoryFolder(async (folder) => {
+    const from = { name: "llama", parameters: "ab".repeat(32) };
+    await write(folder, { to: 2 }, { from });
+    await write(folder, { from: 2, to: 3 }, { from });
+    const found = await verified(folder);
+    assertEquals([found.wrong, found.from], [null, from]);
+    const { length } = linesIn(folder);
+    await write(folder, { from: 3, to: 4 }, { from: { ...from, parameters: "cd".repeat(32) } });
+    const { wrong } = await verified(folder);
+    assertEquals(wrong?.line, length + 1);
+    assertMatch(wrong!.why, /^the run must have begun from llama, parameters (ab)+, not from llama, parameters (cd)+$/);
+  }));
+
 Deno.test("Ledger: a flipped bit is found at its line, wherever it is", () =>
   withMemoryFolder(async (folder) => {
     await write(folder, { to: 1 });

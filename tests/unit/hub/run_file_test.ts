@@ -3,6 +3,7 @@
 import { withCommands } from "../../support/with_commands.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { Command, CommandContext, OptionSpec } from "../../../cli/terminal/command.ts";
+import { command as exporting } from "../../../cli/commands/export.ts";
 import { command as miner } from "../../../cli/commands/miner.ts";
 import { command as orchestrate } from "../../../cli/commands/orchestrate.ts";
 import { command as swarm } from "../../../cli/commands/swarm.ts";
@@ -147,4 +148,15 @@ Deno.test("Run file: a node's file in its place is refused by its kind", async (
       assertStringIncludes(stderr, `iota miner --config ${path}`);
     }
   });
+});
+
+Deno.test("Rights: a checkpoint that is named as a model comes with its run, where its tokenizer is", async () => {
+  const read = async (command: Command, ...words: string[]) => (await see(command, words)).held?.read;
+  const checkpoint = "/runs/a/checkpoints/round-000001";
+  for (const [command, option] of [[orchestrate, "--from"], [swarm, "--from"], [exporting, "--model"]] as const) {
+    const held = await read(command, option, checkpoint);
+    assertEquals([held?.includes(checkpoint), held?.includes("/runs/a")], [true, true], option);
+    const other = await read(command, option, "/runs/a/other/round-000001");
+    assertEquals([other?.includes("/runs/a/other/round-000001"), other?.includes("/runs/a")], [true, false], option);
+  }
 });

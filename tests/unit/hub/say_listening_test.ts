@@ -30,7 +30,7 @@ function optionsOf(values: Given): OptionValues {
 function savedAt(host: string, port: number): SavedRun {
   const resolved = resolveConfig({ size: "toy" });
   if (!resolved.ok) throw new Error("the toy is right");
-  return { runId: "r", config: resolved.config, host, port, hub: null, tokenizerHash: null, options: {} };
+  return { runId: "r", config: resolved.config, host, port, hub: null, tokenizerHash: null, from: null, options: {} };
 }
 
 /** What is printed once the port is open. */

@@ -104,7 +104,7 @@ Deno.test("Signed log: a run begun where another run's log lies keeps that aside
 Deno.test("Signed log: the verdict comes first: complete, complete as far as it goes, unsigned, wrong", () => {
   const whole = {
     ...{ run: "demo", hub: "5Hub", firstLine: 1, lines: 9, signedLine: 9, wrong: null, isEnded: true },
-    ...{ lostLines: 0, tornBytes: 0, unprovenRounds: 0, foreignHead: null },
+    ...{ lostLines: 0, tornBytes: 0, unprovenRounds: 0, foreignHead: null, from: null },
   } as unknown as VerifiedLedger;
   const first = (changes: Partial<VerifiedLedger>) => textOf({ ...whole, ...changes })[0];
   assertEquals(first({}), "OK: the log is complete and untampered");

@@ -1,8 +1,9 @@
-"""Makes greedy.json: the likeliest tokens that llama.cpp continues prompts with, by the GGUF file of tests/vectors/export/llama.
+"""Makes greedy.json: the likeliest tokens that llama.cpp continues prompts with, by GGUF files of llama and llama-rope here.
 
 Run from the repository's root, with Node 20 (it installs node-llama-cpp into a temporary folder):
-    ./iota export --model tests/vectors/export/llama --gguf --out /tmp/gguf
-    python tests/vectors/export/make_greedy.py /tmp/gguf/model.gguf
+    ./iota export --model tests/vectors/export/llama --gguf --out /tmp/gguf/llama
+    ./iota export --model tests/vectors/export/llama-rope --gguf --out /tmp/gguf/llama-rope
+    python tests/vectors/export/make_greedy.py /tmp/gguf
 """
 
 import hashlib
@@ -33,11 +34,14 @@ console.log(JSON.stringify(found));
 process.exit(0);
 """
 
-path = pathlib.Path(sys.argv[1]).resolve()
+here = pathlib.Path(__file__).parent
+models = {}
 with tempfile.TemporaryDirectory() as folder:
     subprocess.run(["npm", "install", "--no-audit", "--no-fund", package], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     pathlib.Path(folder, "greedy.mjs").write_text(program)
-    command = ["node", "greedy.mjs", str(path), json.dumps(prompts)]
-    lines = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.splitlines()
-result = {"package": package, "sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "greedy": json.loads(lines[-1])}
-(pathlib.Path(__file__).parent / "greedy.json").write_text(json.dumps(result, indent=1) + "\n")
+    for path in sorted(pathlib.Path(sys.argv[1]).resolve().glob("*/model.gguf")):
+        command = ["node", "greedy.mjs", str(path), json.dumps(prompts)]
+        lines = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.splitlines()
+        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        models[path.parent.name] = {"sha256": sha256, "greedy": json.loads(lines[-1])}
+(here / "greedy.json").write_text(json.dumps({"package": package, "models": models}, indent=1) + "\n")

@@ -6,7 +6,8 @@ Run from the repository's root, with Python 3.11 in a virtual environment:
     python tests/vectors/export/make_logits.py /tmp/exports
 
 logits.json: per kind of export the logits of the last position for `tokens`, and the SHA-256 of the files that the numbers
-come from. llama/ has untied weights in bfloat16, in three shards; its logits are computed in float32.
+come from. llama/ has untied weights in bfloat16, in three shards; its logits are computed in float32. llama-rope/ has the rotary angles
+of Llama 3.1 (factor 8 over a short original context) and a tied head.
 """
 
 import hashlib
@@ -37,14 +38,19 @@ for folder in sorted(pathlib.Path(sys.argv[1]).iterdir()):
     hashes = {name: hashlib.sha256((export / name).read_bytes()).hexdigest() for name in files if (export / name).exists()}
     kinds[folder.name] = {"hashes": hashes, "logits": last_logits(model)}
 
-torch.manual_seed(7)
-config = LlamaConfig(vocab_size=260, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-                     num_key_value_heads=2, max_position_embeddings=32, rope_theta=50_000.0, rms_norm_eps=1e-5,
-                     initializer_range=0.3, tie_word_embeddings=False, bos_token_id=256, eos_token_id=256)
-model = LlamaForCausalLM(config).to(torch.bfloat16)
-shutil.rmtree(here / "llama", ignore_errors=True)
-model.save_pretrained(here / "llama", max_shard_size="30KB")
-shutil.copy(pathlib.Path(sys.argv[1]) / "plain" / "model" / "tokenizer.json", here / "llama")
-kinds["llama"] = {"hashes": {}, "logits": last_logits(LlamaForCausalLM.from_pretrained(here / "llama", torch_dtype=torch.float32))}
+shape = dict(vocab_size=260, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+             num_key_value_heads=2, max_position_embeddings=32, rope_theta=50_000.0, rms_norm_eps=1e-5,
+             initializer_range=0.3, bos_token_id=256, eos_token_id=256)
+rope = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16)
+own = {"llama": dict(tie_word_embeddings=False), "llama-rope": dict(tie_word_embeddings=True, rope_scaling=rope)}
+seeds = {"llama": 7, "llama-rope": 3}  # the second: no near ties in greedy.json, which llama.cpp's float16 cache would decide
+for name, fields in own.items():
+    torch.manual_seed(seeds[name])
+    model = LlamaForCausalLM(LlamaConfig(**shape, **fields)).to(torch.bfloat16)
+    shutil.rmtree(here / name, ignore_errors=True)
+    model.save_pretrained(here / name, max_shard_size="30KB")
+    shutil.copy(pathlib.Path(sys.argv[1]) / "plain" / "model" / "tokenizer.json", here / name)
+    read = LlamaForCausalLM.from_pretrained(here / name, torch_dtype=torch.float32)
+    kinds[name] = {"hashes": {}, "logits": last_logits(read)}
 
 (here / "logits.json").write_text(json.dumps({"tokens": tokens, "kinds": kinds}, indent=1) + "\n")

@@ -24,10 +24,14 @@ export function trainedLoss(state: OrchestratorState, round: number): number | n
   const { config, facts, firstLosses, phase, reloads } = state;
   const known = firstLosses.get(round);
   if (known !== undefined) return known;
-  if (round === 0) return Math.log(config.model.vocabSize); // an untrained model guesses uniformly
+  if (round === 0 && beginsUntrained(state)) return Math.log(config.model.vocabSize); // it guesses uniformly
   if (round === state.round && reloads.size > 0) return Infinity;
   return phase === "closing" ? facts.lossLast : null;
 }
+
+/** False for a run that starts from a model. */
+const beginsUntrained = ({ sources, retired }: OrchestratorState): boolean =>
+  [sources, ...retired].some(({ round, stages }) => round === 0 && stages.every(({ type }) => type === "initial"));
 
 /**
  * Whether the open round's first step reveals a harmful merge. The harm may also come from several merges since the

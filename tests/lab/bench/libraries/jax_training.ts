@@ -110,11 +110,11 @@ export class JaxTraining implements Prepared {
 
 /** The tokens that ours gets, each the target of its place. */
 function batchOf({ numpy }: Jax, { model, sequences }: StepTask): JaxBatch {
-  const { contextLength, vocabSize, width, heads, ropeBase } = model;
+  const { contextLength, vocabSize, width, heads } = model;
   const headWidth = width / heads;
   const tokens = Int32Array.from({ length: sequences * contextLength }, (_, i) => (i * 7) % vocabSize);
   const sizes = { sequences, length: contextLength, heads, kvHeads: heads, headWidth };
-  const table = ropeTable(sizes, ropeBase);
+  const table = ropeTable(sizes, model);
   const half = table.length / 2;
   const tableOf = (part: Float32Array) => numpy.array(part).reshape([contextLength, headWidth / 2]);
   return {
