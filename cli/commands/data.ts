@@ -16,7 +16,6 @@ export const command: Command = {
   examples: [
     "iota data prepare --input texts.jsonl --field text --out data/texts",
     "iota data show data/texts",
-    "iota swarm --data-set data/texts",
   ],
   options: [],
   actions,

@@ -14,7 +14,7 @@ export const command: Command = {
   examples: [
     "iota data prepare --input texts.jsonl --field text --out data/texts",
     "iota data prepare --input books/ articles.parquet --weights 1,0.5 --vocab 16384 --out data/mix",
-    "iota data prepare --input https://example.org/texts.jsonl.gz --tokenizer tokenizer.json --out data/web",
+    "iota data prepare --input https://example.org/texts.jsonl.gz --out data/web",
   ],
   options: [
     { name: "input", kind: "string", placeholder: "PLACE", doc: "a file, a folder or a web address; more may follow" },

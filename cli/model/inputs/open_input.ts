@@ -58,7 +58,9 @@ export async function openInput(place: string, options: ReadOptions): Promise<Op
   const found = options.format === undefined && format === "text" ? recordsIn(head) : null;
   if (found !== null) {
     throw new UserError(`Cannot read '${place}' as prose: ${found.found}`, {
-      next: `Pass --format ${found.format} and the --field with the texts, or --format text if it is prose`,
+      next:
+        `Prepare it with iota data prepare --format ${found.format} and the --field with the texts, or --format text ` +
+        `if it is prose. Or let its name end in .${found.format}`,
     });
   }
   if (format === "parquet") throw otherFormat(place, format, "it does not begin as one");

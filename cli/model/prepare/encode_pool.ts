@@ -77,6 +77,6 @@ class EncodeWorker {
 /** A bundle is JavaScript. */
 function workerUrl(): URL {
   return import.meta.url.endsWith(".js")
-    ? new URL("../data/build/encode_worker.js", import.meta.url)
+    ? new URL("./encode_worker.js", import.meta.url)
     : new URL("./encode_worker.ts", import.meta.url);
 }

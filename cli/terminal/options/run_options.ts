@@ -138,11 +138,10 @@ export const flagPaths: Readonly<Record<string, KnobPath>> = {
   codec: "pipeline.codec",
   merge: "outer.payload",
   corpus: corpusPath,
-  "data-set": corpusPath,
   prompt: "sample.prompt",
 };
 
-const textFlags: ReadonlySet<string> = new Set(["codec", "merge", "corpus", "data-set", "prompt"]);
+const textFlags: ReadonlySet<string> = new Set(["codec", "merge", "corpus", "prompt"]);
 
 interface ResolvedRun {
   readonly config: RunConfig;
@@ -160,10 +159,10 @@ export async function overridesOf(
     if (!options.given(name)) continue; // a command need not have all of them
     const isText = textFlags.has(name);
     const value = isText ? options.text(name) : options.number(name);
-    if (value !== undefined) {
-      overrides[path] = name === "data-set" ? datasetNamed(environment, String(value)) : value;
-    }
+    if (value !== undefined) overrides[path] = value;
   }
+  const dataset = options.given("data-set") ? options.text("data-set") : undefined;
+  if (dataset !== undefined) overrides[corpusPath] = datasetNamed(environment, dataset);
   if (options.flag("deterministic")) overrides["deterministic"] = true;
   const text = options.text("set");
   if (text === undefined) return overrides;
@@ -199,7 +198,7 @@ export async function overridesOf(
 }
 
 export function givenOption(options: OptionValues, path: string): string | undefined {
-  const paths = { ...flagPaths, size: "size", deterministic: "deterministic" };
+  const paths = { ...flagPaths, "data-set": corpusPath, size: "size", deterministic: "deterministic" };
   return Object.entries(paths).find(([name, ofName]) => ofName === path && options.given(name))?.[0];
 }
 

@@ -71,7 +71,7 @@ Deno.test("Home: config check looks for files where the commands will, and its o
     const wrong = await check(`${home}/run.toml`);
     assertStringIncludes(
       wrong.stdout,
-      `run.toml:2: Cannot read the corpus '${home}/text.txt': it does not exist`,
+      `run.toml:2: Cannot read the text '${home}/text.txt': it does not exist`,
     );
     assertStringIncludes(wrong.stdout, "run.toml:4: Cannot open the log '");
     const documents = Array.from({ length: 60 }, (_, i) => `Document ${i} is about ${i * i}. `.repeat(40));

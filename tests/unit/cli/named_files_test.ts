@@ -41,7 +41,7 @@ Deno.test("Config check: a text that is not there is named with its line and the
     assertEquals(code, 1);
     assertStringIncludes(
       stdout,
-      `${path}:3: Cannot read the corpus '${here}/nosuch.txt': it does not exist`,
+      `${path}:3: Cannot read the text '${here}/nosuch.txt': it does not exist`,
     );
   });
 });
@@ -51,9 +51,9 @@ Deno.test("Config check: a text that a start refuses is a problem of the file's 
     const [path, text] = [`${folder}/run.toml`, `${folder}/text.txt`];
     await Deno.writeTextFile(path, `size = "toy"\n[data]\ncorpus = "${text}"\n`);
     const cases = [
-      ["too short", /:3: Cannot split the corpus .*it has 1 different document.* Use more text/],
+      ["too short", /:3: Cannot split the text .*it has 1 different document.* Use more text/],
       [`${"One line of text.\n\n".repeat(2000)}`, /:3: Cannot make a tokenizer .*varied enough.*Use more text/],
-      ['{"text": "one"}\n', /:3: .*it is JSON Lines.* jq -r/],
+      ['{"text": "one"}\n', /:3: .*begins as a JSON record.* --format jsonl/],
     ] as const;
     for (const [content, says] of cases) {
       await Deno.writeTextFile(text, content);

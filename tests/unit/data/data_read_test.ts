@@ -208,7 +208,7 @@ Deno.test("Formats are known by their bytes, and refused with the command that m
     ["damaged far on", latin(`${prose.repeat(20_000)}\xff`), /byte 1580000 is not/],
     ["binary", Uint8Array.from({ length: 999 }, (_, i) => 1 + i * 37 % 255), /it is a binary file => Pass a text file/],
     ["Parquet that is damaged", "PAR1\0\0\0\0PAR1", /as a Parquet table: /],
-    ["records", '{"text": "one"}\n', /as prose: it begins as a JSON record does => Pass --format jsonl/],
+    ["records", '{"text": "one"}\n', /as prose: it begins as a JSON record does => Prepare it with .* --format jsonl /],
   ];
   for (const [name, content, says] of cases) assertMatch(await refusalOf(content), says, name);
   assertMatch(await refusalOf("plain", { format: "parquet" }), /as parquet: it does not begin as one/);
