@@ -1,5 +1,6 @@
 /** A run's summary, under stable field names, and its file. */
 
+import { passesOver } from "../../core/data/microbatch.ts";
 import type { OrchestratorState } from "../../core/orchestrator/state.ts";
 import type { RunView } from "../../core/view/view.ts";
 import type { Dataset } from "../model/data/dataset.ts";
@@ -54,6 +55,7 @@ interface RunSummary {
   readonly validationLossDisputed: readonly number[] | null; // each validator's loss, where they disagree
   readonly validationBitsPerByte: number | null; // by the training split's bytes per token
   readonly unigramEntropy: number;
+  readonly passes: number; // over the training text
   readonly bytesPerTokenForward: number | null; // on the socket, per boundary
   readonly bytesPerTokenBackward: number | null;
   readonly bytesPerTokenBf16: number;
@@ -91,7 +93,7 @@ export function sessionFields({ isJournaled }: Pick<BegunAt, "isJournaled">): st
 
 export function runSummary(input: RunSummaryInput): RunSummary {
   const { begun, state, traffic, trainedTokens, view, dataset, folder, startedMs, firstStepAtMs, endedMs } = input;
-  const { counters, facts } = state;
+  const { counters, facts, config: { train, model } } = state;
   const open = state.work?.flows.length ?? 0;
   const heldOut = (facts.heldOutLast?.round ?? 0) > 0 ? facts.heldOutLast!.loss : null;
   const trainingMs = view.trainingSinceMs === null ? null : endedMs - view.trainingSinceMs;
@@ -110,6 +112,10 @@ export function runSummary(input: RunSummaryInput): RunSummary {
     validationLossDisputed: facts.heldOutDisputed?.answers.map(({ loss }) => loss) ?? null,
     validationBitsPerByte: heldOut === null ? null : heldOut / Math.LN2 / dataset.manifest.bytesPerToken,
     unigramEntropy: dataset.manifest.unigramEntropy,
+    passes: passesOver({
+      ...{ steps: state.step, microbatchesPerStep: train.microbatchesPerStep, sequences: train.sequencesPerMicrobatch },
+      ...{ contextLength: model.contextLength, tokens: dataset.manifest.train.tokens },
+    }),
     bytesPerTokenForward: traffic.bytesPerToken("forward"),
     bytesPerTokenBackward: traffic.bytesPerToken("backward"),
     bytesPerTokenBf16: bf16BytesPerToken(state.config),

@@ -25,6 +25,19 @@ export function windowsPerPass(options: { tokens: number; contextLength: number 
   return Math.max(0, Math.floor((options.tokens - 1) / options.contextLength));
 }
 
+interface Reading {
+  readonly steps: number;
+  readonly microbatchesPerStep: number;
+  readonly sequences: number; // B
+  readonly contextLength: number; // T
+  readonly tokens: number; // of the training stream
+}
+
+/** How often a run's steps read all of the text. Steps that a rollback repeats read the same part again. */
+export function passesOver({ steps, microbatchesPerStep, sequences, contextLength, tokens }: Reading): number {
+  return steps * microbatchesPerStep * sequences / windowsPerPass({ tokens, contextLength });
+}
+
 /** Sequence b reads tokens [position, position + T]. */
 export function microbatchSequences(request: MicrobatchRequest): number[] {
   const { datasetHash, seed, microbatch, sequences, contextLength } = request;

@@ -4,7 +4,7 @@ import { byteSize, decimal, plural } from "../../terminal/text/format.ts";
 import type { Dataset } from "../data/dataset.ts";
 
 export function describeDataset({ manifest }: Pick<Dataset, "manifest">): string[] {
-  const { train, heldOut, bytesPerToken, source, inputs = [], hash, request } = manifest;
+  const { train, heldOut, bytesPerToken, source, inputs = [], hash, request, license, origin } = manifest;
   const repeated = source?.duplicates ?? 0;
   return [
     ...inputs.map(({ name, format, documents, textBytes, weight }) =>
@@ -17,6 +17,8 @@ export function describeDataset({ manifest }: Pick<Dataset, "manifest">): string
     ...(repeated === 0 ? [] : [
       `left out: ${plural(repeated, "document")} equal to others, ${byteSize(source!.duplicateBytes)}`,
     ]),
+    ...(license === undefined ? [] : [`license: ${license}`]),
+    ...(origin === undefined ? [] : [`origin: ${origin}`]),
     `vocabulary: ${decimal(request.vocabSize)} tokens; hash ${hash}`,
   ];
 }

@@ -37,10 +37,9 @@ export async function runPrepare(context: CommandContext): Promise<number> {
     });
     dataset.close();
     encoding.close();
-    for (const line of describeDataset(dataset)) output.line(line);
-    const name = named ?? basename(out);
-    output.line(`Train on it: iota swarm --data-set ${shellWord(name)}`);
-    output.summary({ dataset: out, ...factsOf(dataset) });
+    const name = named === undefined ? basename(out) : named.includes("/") ? named : `./${named}`;
+    const lines = [...describeDataset(dataset), `Train on it: iota swarm --data-set ${shellWord(name)}`];
+    output.answer({ dataset: out, ...factsOf(dataset) }, lines.join("\n"));
     return 0;
   } catch (error) {
     if (!signal.aborted) throw error;

@@ -15,9 +15,8 @@ export async function runShow({ positionals: [name], options, output, environmen
   const dataset = await openDataset(datasetNamed(environment, name));
   const samples = samplesOf(dataset, options.number("samples")!);
   dataset.close();
-  for (const line of describeDataset(dataset)) output.line(line);
-  for (const sample of samples) output.line(`  ${JSON.stringify(sample)}`);
-  output.summary({ dataset: dataset.folder, ...factsOf(dataset), samples });
+  const lines = [...describeDataset(dataset), ...samples.map((sample) => `  ${JSON.stringify(sample)}`)];
+  output.answer({ dataset: dataset.folder, ...factsOf(dataset), samples }, lines.join("\n"));
   return 0;
 }
 

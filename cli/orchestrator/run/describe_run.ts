@@ -20,6 +20,7 @@ export interface TextFacts {
   readonly tokens: number;
   readonly bytesPerToken: number;
   readonly unigramEntropy: number; // nats per token of the held-out split
+  readonly passes: number; // how often the run's steps read all of it
   readonly use: TextUse | null; // null: an older version's dataset
 }
 
@@ -108,10 +109,11 @@ function payloadText({ payload = defaultPayloadCodec, density = densities.defaul
 }
 
 export function describeText(
-  { corpus, tokens, bytesPerToken, unigramEntropy, use }: TextFacts,
+  { corpus, tokens, bytesPerToken, unigramEntropy, passes, use }: TextFacts,
 ): string[] {
   return [
-    `text   ${corpus}: ${tokens} training tokens of ${bytesPerToken.toFixed(2)} bytes; ` +
+    `text   ${corpus}: ${tokens} training tokens of ${bytesPerToken.toFixed(2)} bytes, read ` +
+    `${decimal(Number(passes.toPrecision(2)))} times; ` +
     `held-out unigram entropy ${unigramEntropy.toFixed(3)} nats per token`,
     ...(use === null ? [] : describeUse(corpus, use)),
   ];

@@ -3,6 +3,8 @@
  * behind the folder's lock. run.toml makes a folder a run, so it is written last.
  */
 
+import type { RunConfig } from "../../../core/config/config.ts";
+import { passesOver } from "../../../core/data/microbatch.ts";
 import { openProgress } from "../../terminal/output/progress.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import { type Dataset, openDatasetTokenizer } from "../../model/data/dataset.ts";
@@ -94,7 +96,6 @@ async function writeRun(
 ): Promise<Pick<PreparedRun, "key" | "dataset" | "from" | "found">> {
   const { output } = context;
   const { folder: { path, isResumed }, config, origins, runId, changes, found: stored } = plan;
-  const { corpus } = config.data;
   const key = await openHubKey(context, plan);
   if (changes.length > 0) refuseWhileHeld(path); // before reporting changed settings
   sayChanges(context, plan);
@@ -103,7 +104,7 @@ async function writeRun(
   }
   const progress = openProgress(output, "turning the text into tokens", "bytes");
   const dataset = await text.write((done, total) => progress.at(done, total)).finally(() => progress.close());
-  const facts = textFacts(dataset, corpus);
+  const facts = textFacts(dataset, config);
   output.event({ type: "text", ...facts });
   for (const line of describeText(facts)) output.line(line);
   if (isResumed) return { dataset, key, from: plan.from, found: plan.found };
@@ -127,7 +128,7 @@ async function begin(
   return begun;
 }
 
-function textFacts({ manifest }: Dataset, corpus: string): TextFacts {
+function textFacts({ manifest }: Dataset, { train: own, model, data: { corpus } }: RunConfig): TextFacts {
   const { source, request, train, heldOut, bytesPerToken, unigramEntropy } = manifest;
   const use = source === undefined ? null : {
     ...source,
@@ -135,7 +136,12 @@ function textFacts({ manifest }: Dataset, corpus: string): TextFacts {
     heldOutBytes: heldOut.textBytes,
     maxBytes: request.maxBytes,
   };
-  return { corpus, tokens: train.tokens, bytesPerToken, unigramEntropy, use };
+  const { tokens } = train;
+  const passes = passesOver({
+    ...{ steps: own.steps, microbatchesPerStep: own.microbatchesPerStep, sequences: own.sequencesPerMicrobatch },
+    ...{ contextLength: model.contextLength, tokens },
+  });
+  return { corpus, tokens, bytesPerToken, unigramEntropy, passes, use };
 }
 
 async function planText(

@@ -13,7 +13,7 @@ const all: TextUse = {
 };
 
 function linesOf(use: Partial<TextUse>): string[] {
-  const facts = { corpus: "own.txt", tokens: 1, bytesPerToken: 3, unigramEntropy: 5 };
+  const facts = { corpus: "own.txt", tokens: 1, bytesPerToken: 3, unigramEntropy: 5, passes: 0.5 };
   return describeText({ ...facts, use: { ...all, ...use } }).slice(1).map((line) => line.trim());
 }
 

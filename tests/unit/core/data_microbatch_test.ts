@@ -1,7 +1,7 @@
 /** Which tokens a microbatch trains on: each window once per pass, in an order that dataset, seed and pass decide. */
 
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import { heldOutSequences, microbatchSequences, windowsPerPass } from "../../../core/data/microbatch.ts";
+import { heldOutSequences, microbatchSequences, passesOver, windowsPerPass } from "../../../core/data/microbatch.ts";
 import { permute } from "../../../core/data/permutation.ts";
 import { unigramEntropy } from "../../../core/data/unigram.ts";
 import { microbatchId } from "../../../core/ids.ts";
@@ -97,4 +97,14 @@ Deno.test("unigramEntropy: one token is 0 nats, n equally frequent ones are ln n
   assertEquals(unigramEntropy([5, 5, 5]), 0);
   assertAlmostEquals(unigramEntropy([1, 2, 3, 4, 1, 2, 3, 4]), Math.log(4));
   assertAlmostEquals(unigramEntropy([0, 0, 0, 1]), -(0.75 * Math.log(0.75) + 0.25 * Math.log(0.25)));
+});
+
+Deno.test("passesOver: a pass is every window once, wherever steps and microbatches end", () => {
+  const reading = { microbatchesPerStep: 3, sequences: 2, contextLength: 10, tokens: 121 }; // 12 windows
+  assertEquals([1, 2, 3].map((steps) => passesOver({ ...reading, steps })), [0.5, 1, 1.5]);
+  const visited = Array.from(
+    { length: 6 },
+    (_, i) => microbatchSequences({ ...reading, datasetHash: "d", seed: 1, microbatch: microbatchId(i) }),
+  ).flat();
+  assertEquals(new Set(visited).size, 12);
 });

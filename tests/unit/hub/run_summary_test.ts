@@ -19,7 +19,7 @@ function summaryOf({ state, records }: ScriptedOrchestrator, { isFinished = fals
   for (const record of records) fold(view, { record, atMs: 0 });
   return runSummary({
     ...{ state, view, begun, isFinished, folder: "run", traffic: new Traffic(state.config) },
-    dataset: { manifest: { bytesPerToken: 1, unigramEntropy: 1 } } as Dataset,
+    dataset: { manifest: { bytesPerToken: 1, unigramEntropy: 1, train: { tokens: 1000 } } } as Dataset,
     ...{ startedMs: 0, firstStepAtMs: null, endedMs: 1, trainedTokens: 0 },
   });
 }
