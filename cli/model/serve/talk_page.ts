@@ -9,5 +9,5 @@ const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src 'sha25
 
 export function talkPage(model: string): { readonly html: string; readonly policy: string } {
   const escaped = model.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
-  return { html: page.replaceAll("{{model}}", () => escaped), policy };
+  return { html: page.replaceAll("%model%", () => escaped), policy };
 }

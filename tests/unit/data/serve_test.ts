@@ -142,3 +142,13 @@ Deno.test("Served model: a device that fails ends every request with its error",
     "lost",
   );
 });
+
+Deno.test("Served model: its page names the model, and allows no script but its own", async () => {
+  const { api, model } = await served();
+  const answer = await api.request("/");
+  const page = await answer.text();
+  assertMatch(page, /<title>toy<\/title>/);
+  assertMatch(page, /<h1>toy<\/h1>/);
+  assertMatch(answer.headers.get("content-security-policy") ?? "", /default-src 'none'.*script-src 'sha256-/);
+  model.close();
+});
