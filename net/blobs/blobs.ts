@@ -228,7 +228,7 @@ export function piecesOf(source: BlobSource): AsyncIterable<Uint8Array> {
   return source instanceof Uint8Array ? piecesInTurns(source, pieceBytes) : source;
 }
 
-export function concatenate(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
+export function concatenate(chunks: readonly Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(bytes);
   let at = 0;
   for (const chunk of chunks) {

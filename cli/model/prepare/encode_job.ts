@@ -3,6 +3,7 @@
  * result the tokens of either side. Jobs follow from the text alone, so results are the same with any number of threads.
  */
 
+import { concatenate } from "../../../net/blobs/blobs.ts";
 import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
 import type { TokenBytes } from "../data/token_file.ts";
 import { tokensAsBytes } from "../data/token_file.ts";
@@ -94,12 +95,5 @@ export function encodeJob(
   return { train: joined(tokens.train), heldOut: joined(tokens.heldOut) };
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
-}
+const joined = (parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> =>
+  concatenate(parts, parts.reduce((sum, part) => sum + part.length, 0));
