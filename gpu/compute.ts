@@ -15,7 +15,10 @@ import type { OptimizerName } from "../core/config/optimizer_names.ts";
 
 /** Token ids (B*T) at the head, an encoded wire elsewhere. */
 export type StageInput = InputValues & {
-  /** Of stages with a cache: (B, 2), each row's stream and position; a stream beyond the last: an empty row. */
+  /**
+   * Of stages with a cache: (B, 2), each row's stream and position; a stream beyond the last: an empty row. A call may also
+   * have one row instead of B, and then takes less time.
+   */
   readonly places?: Uint32Array;
 };
 

@@ -60,18 +60,32 @@ interface StageParts {
   readonly cache: CacheOptions | null;
 }
 
+/** What a call of so many sequences needs. */
+interface Calls {
+  readonly spec: StageSpec;
+  readonly program: StageProgram; // the spare one
+  readonly uploads: StageUploads;
+  readonly output: Wire | null; // null at the tail
+}
+
+function callsOf(
+  spec: StageSpec,
+  { program, buffers }: { program: StageProgram; buffers: StageDevice["buffers"] },
+): Calls {
+  return { spec, program, uploads: new StageUploads({ spec, buffers }), output: stageWires(spec).output };
+}
+
 class DeviceStage implements StageCompute {
   readonly spec: StageSpec;
   readonly adapter: AdapterDescription;
   readonly #device: StageDevice;
   readonly #vectors: VectorTable;
   readonly #stored: DeviceVectors;
-  readonly #program: StageProgram; // the spare one
+  readonly #calls: Calls;
+  readonly #oneRow: Calls | null; // of stages with a cache
   readonly #passes: KeptPasses<StageProgram>;
   readonly #update: Update | null; // null: no steps
   readonly #norm: GradientNorm | null; // null: no gradients
-  readonly #uploads: StageUploads;
-  readonly #output: Wire | null; // null at the tail
   #steps = 0;
   #isClosed = false;
 
@@ -89,13 +103,16 @@ class DeviceStage implements StageCompute {
     this.#stored = storeVectors(buffers, { table, state: this.#vectors.state, trains: cache === null });
     const vectors = this.#stored;
     const before = buffers.storageBytes;
-    const build = () => buildStageProgram({ ops, buffers, spec, vectors, recomputes, cache });
-    this.#program = build();
+    const build = (own: StageSpec, name = {}) =>
+      buildStageProgram({ ops, buffers, spec: own, vectors, recomputes, cache, ...name });
+    this.#calls = callsOf(spec, { program: build(spec), buffers });
     const passBytes = buffers.storageBytes - before;
     const count = spec.wireOut === null ? 0 : Math.min(passes.most, Math.floor(passes.bytes / passBytes));
-    this.#passes = new KeptPasses(this.#program, Array.from({ length: count }, build));
-    this.#uploads = new StageUploads({ spec, buffers });
-    this.#output = stageWires(spec).output;
+    this.#passes = new KeptPasses(this.#calls.program, Array.from({ length: count }, () => build(spec)));
+    const oneRow = { ...spec, sequences: 1 };
+    this.#oneRow = cache === null || spec.sequences === 1
+      ? null
+      : callsOf(oneRow, { program: build(oneRow, { name: "one row" }), buffers });
     const parts = { table, vectors: this.#stored };
     const own = this.#vectors.optimizer;
     this.#update = own === null ? null : device.buildUpdate(own, parts);
@@ -167,32 +184,35 @@ class DeviceStage implements StageCompute {
 
   async forward(input: StageInput, { name }: PassOptions = {}): Promise<Uint8Array> {
     this.#checkWireOut();
-    const pass = this.#passes.keep(name);
+    const { program, uploads, output } = this.#callsOf(input);
+    const pass = program === this.#calls.program ? this.#passes.keep(name) : program;
     const { value } = pass.wireOut!;
-    this.#uploads.input(input, pass);
+    uploads.input(input, pass);
     const [content] = await this.#runAndRead([pass.trunk, value.encode], [value.staged]);
-    return withIds(present(this.#output, "checked above"), value.fromStaged(content!), this.#uploads.ids(input));
+    return withIds(present(output, "checked above"), value.fromStaged(content!), uploads.ids(input));
   }
 
   async backward(input: StageInput, gradient: Uint8Array, { name }: PassOptions = {}): Promise<Uint8Array | null> {
     this.#checkWireOut();
     assert(this.#norm !== null, noGradients);
+    const { uploads } = this.#calls;
     const kept = this.#passes.take(name);
     const pass = kept ?? this.#passes.spare;
-    if (kept === null) this.#uploads.input(input, pass);
-    this.#uploads.ofBackward(input, pass);
-    this.#uploads.gradient(pass.wireOut!.gradient, gradient);
+    if (kept === null) uploads.input(input, pass);
+    uploads.ofBackward(input, pass);
+    uploads.gradient(pass.wireOut!.gradient, gradient);
     const programs = kept === null ? [pass.trunk, pass.trunkBackward] : [pass.trunkBackward];
     return await this.#backwardResult(programs, pass.wireIn);
   }
 
   async turnaround(input: StageInput, targets: Uint32Array): Promise<Turnaround> {
     assert(this.#norm !== null, noGradients);
-    const head = this.#head();
-    this.#uploads.input(input, this.#program);
-    this.#uploads.ofBackward(input, this.#program);
-    this.#uploads.targets(head.targets, targets);
-    const { trunk, trunkBackward, wireIn } = this.#program;
+    const { program, uploads } = this.#calls;
+    const head = this.#head(this.#calls);
+    uploads.input(input, program);
+    uploads.ofBackward(input, program);
+    uploads.targets(head.targets, targets);
+    const { trunk, trunkBackward, wireIn } = program;
     const ranges = wireIn === null ? [head.losses] : [head.losses, wireIn.gradient.staged];
     const [losses, gradient] = await this.#runAndRead([trunk, head.turnaround, trunkBackward], ranges);
     return {
@@ -202,23 +222,25 @@ class DeviceStage implements StageCompute {
   }
 
   async evaluate(input: StageInput, targets: Uint32Array): Promise<Float32Array> {
-    const head = this.#head();
-    this.#uploads.input(input, this.#program);
-    this.#uploads.targets(head.targets, targets);
-    const [losses] = await this.#runAndRead([this.#program.trunk, head.evaluate], [head.losses]);
+    const { program, uploads } = this.#calls;
+    const head = this.#head(this.#calls);
+    uploads.input(input, program);
+    uploads.targets(head.targets, targets);
+    const [losses] = await this.#runAndRead([program.trunk, head.evaluate], [head.losses]);
     return this.#meanPerSequence(new Float32Array(losses!));
   }
 
   async logitsAt(input: StageInput, position: number): Promise<Float32Array> {
-    const { sampling } = this.#head();
-    const { contextLength, width } = this.spec.model;
+    const calls = this.#callsOf(input);
+    const { program, uploads, spec: { sequences, model: { contextLength, width } } } = calls;
+    const { sampling } = this.#head(calls);
     assert(
       Number.isInteger(position) && position >= 0 && position < contextLength,
       `Cannot sample as 'position' must be 0 to ${contextLength - 1}: current value is ${position}`,
     );
-    this.#uploads.input(input, this.#program);
-    this.#device.run([...this.#program.trunk, ...sampling.norm]);
-    for (let sequence = 0; sampling.picked !== sampling.normed && sequence < this.spec.sequences; sequence++) {
+    uploads.input(input, program);
+    this.#device.run([...program.trunk, ...sampling.norm]);
+    for (let sequence = 0; sampling.picked !== sampling.normed && sequence < sequences; sequence++) {
       const row = { offset: (sequence * contextLength + position) * width, size: width };
       this.#device.copy(
         partOf(sampling.normed, row),
@@ -282,12 +304,15 @@ class DeviceStage implements StageCompute {
 
   #checkWireOut(): void {
     this.#check();
-    assert(this.#program.wireOut !== null, "The tail has no forward and no backward: use turnaround");
+    assert(this.#calls.program.wireOut !== null, "The tail has no forward and no backward: use turnaround");
   }
 
-  #head() {
+  #callsOf({ places }: StageInput): Calls {
+    return places?.length === 2 && this.#oneRow !== null ? this.#oneRow : this.#calls;
+  }
+
+  #head({ program: { head } }: Calls) {
     this.#check();
-    const { head } = this.#program;
     assert(head !== null, `Stage ${this.spec.index} has no loss and no logits: only the tail does`);
     return head;
   }
@@ -334,7 +359,7 @@ class DeviceStage implements StageCompute {
   }
 
   #largestReadBytes(): number {
-    const { wireIn, wireOut, head } = this.#program;
+    const { wireIn, wireOut, head } = this.#calls.program;
     const wires = [wireIn?.gradient.staged, wireOut?.value.staged];
     const sizes = [...wires, head?.sampling.logits].map((range) => range?.size ?? 0);
     return Math.max(...sizes) + (head?.losses.size ?? 0) + (this.#norm?.partialSums.size ?? 0);

@@ -35,9 +35,9 @@ export interface StageProgram {
 }
 
 export function buildStageProgram(options: ContextOptions): StageProgram {
-  const { spec, buffers } = options;
+  const { spec } = options;
   const context = layerContext(options);
-  const { attention, cache } = context;
+  const { attention, cache, buffers } = context;
   const positions = { ...attention, length: cache?.length ?? attention.length };
   buffers.upload(context.ropeTable, ropeTable(positions, spec.model));
   const embed = spec.wireIn === null ? buildEmbed(context) : null;

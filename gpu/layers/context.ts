@@ -70,9 +70,13 @@ export interface ContextOptions {
   readonly vectors: Pick<DeviceVectors, "parameters" | "gradients">;
   readonly recomputes: boolean;
   readonly cache: CacheOptions | null;
+  /** Of a program beside another for the same stage: they share keys and values, and no other memory. */
+  readonly name?: string;
 }
 
-export function layerContext({ ops, buffers, spec, vectors, recomputes, cache }: ContextOptions): LayerContext {
+export function layerContext(options: ContextOptions): LayerContext {
+  const { ops, buffers: shared, spec, vectors, recomputes, cache, name } = options;
+  const buffers = name === undefined ? shared : named(shared, name);
   const table = parameterTable(spec);
   const attention = attentionSizes(spec);
   const positions = cache?.length ?? attention.length;
@@ -85,8 +89,8 @@ export function layerContext({ ops, buffers, spec, vectors, recomputes, cache }:
     rows,
     width,
     attention,
-    ropeTable: buffers.scratch("rope table", positions * attention.headWidth),
-    cache: cache === null ? null : tokenCache(buffers, { ...attention, ...cache, rows }),
+    ropeTable: shared.scratch("rope table", positions * attention.headWidth),
+    cache: cache === null ? null : tokenCache({ buffers, shared }, { ...attention, ...cache, rows }),
     residualGradient: buffers.scratch("residual gradient", rows * width),
     recomputes,
     parameter: (name) => vectors.parameters.part(tensorOf(table, name)),
@@ -97,15 +101,28 @@ export function layerContext({ ops, buffers, spec, vectors, recomputes, cache }:
   };
 }
 
-function tokenCache(buffers: DeviceBuffers, sizes: CacheSizes): TokenCache {
+function named(buffers: DeviceBuffers, name: string): DeviceBuffers {
+  return {
+    largestBytes: buffers.largestBytes,
+    storageBytes: buffers.storageBytes,
+    storage: (label, count) => buffers.storage(`${name}, ${label}`, count),
+    scratch: (label, count) => buffers.scratch(`${name}, ${label}`, count),
+    upload: (range, data) => buffers.upload(range, data),
+  };
+}
+
+function tokenCache(
+  { buffers, shared }: { buffers: DeviceBuffers; shared: DeviceBuffers },
+  sizes: CacheSizes,
+): TokenCache {
   const { rows, streams, length, kvHeads, headWidth } = sizes;
   const floats = streams * kvHeads * length * headWidth;
   return {
     ...sizes,
     places: buffers.storage("places", 2 * rows),
     ofLayer: (layer) => ({
-      keys: buffers.storage(`layer ${layer} keys`, floats),
-      values: buffers.storage(`layer ${layer} values`, floats),
+      keys: shared.scratch(`layer ${layer} keys`, floats),
+      values: shared.scratch(`layer ${layer} values`, floats),
     }),
   };
 }

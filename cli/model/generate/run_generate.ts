@@ -11,15 +11,7 @@ import { TextModel } from "./text_model.ts";
 import type { ComputeHost } from "../../device/compute_host.ts";
 import { openDevice } from "../../device/open_device.ts";
 
-const rowsOfPrompt = 16;
-const longPrompt = 4; // times the new tokens
-
-/**
- * Tokens of a call. On a processor a call of 16 takes four times as long as one of 1 (measured at `tiny`), so it pays
- * where a prompt is long; on a GPU it takes no longer.
- */
-const rowsOfCall = ({ isSoftware }: { isSoftware: boolean }, prompt: number, tokens: number): number =>
-  isSoftware && prompt < longPrompt * tokens ? 1 : rowsOfPrompt;
+const rowsOfCall = 16; // tokens of a prompt that are read at once
 
 export interface SampleRequest {
   readonly model: string; // folder of a run, a checkpoint, an export or a Hugging Face Llama
@@ -106,10 +98,8 @@ export async function sampleModel(
 ): Promise<Sample> {
   const source = await openModel(request.model, warn);
   const { tokenizer, trained } = source;
-  const prompt = promptTokens(tokenizer, request.prompt).length;
-  const wanted = prompt + request.tokens;
-  const rows = rowsOfCall(device.adapter, prompt, request.tokens);
-  const room = { streams: 1, rows, length: Math.min(wanted, source.plan.model.contextLength) };
+  const wanted = promptTokens(tokenizer, request.prompt).length + request.tokens;
+  const room = { streams: 1, rows: rowsOfCall, length: Math.min(wanted, source.plan.model.contextLength) };
   const model = await TextModel.open(device, source, { room, mostBytes: request.mostBytes });
   let tokens = 0;
   request.onToken?.(0);

@@ -62,8 +62,9 @@ export class TextModel {
 
   /** Logits of the tokens that follow each row, in their order, of the tokenizer's ids only. */
   async next(rows: readonly Row[]): Promise<Float32Array[]> {
-    const most = this.room.rows;
-    assert(rows.length > 0 && rows.length <= most, `A call has 1 to ${most} rows, and this one has ${rows.length}`);
+    const { rows: room } = this.room;
+    assert(rows.length > 0 && rows.length <= room, `A call has 1 to ${room} rows, and this one has ${rows.length}`);
+    const most = rows.length === 1 ? 1 : room;
     const tokens = new Uint32Array(most);
     const places = new Uint32Array(2 * most).fill(noStream);
     for (const [i, { stream, position, token }] of rows.entries()) {
