@@ -7,9 +7,8 @@
  */
 
 import { assert, present } from "../core/assert.ts";
-import { type Wire, withIds } from "../core/codec/wire.ts";
+import { withIds } from "../core/codec/wire.ts";
 import { parameterTable, type StageSpec } from "../core/model/spec.ts";
-import { stageWires } from "../core/model/stage_wires.ts";
 import type { OptimizerState } from "../core/train/optimizer.ts";
 import type { OptimizerName } from "../core/config/optimizer_names.ts";
 import type { AdapterDescription, PassOptions, StageCompute, StageVector } from "./compute.ts";
@@ -19,8 +18,8 @@ import type { GradientNorm, Update } from "./stage_vectors.ts";
 import { KeptPasses } from "./kept_passes.ts";
 import type { StageDevice } from "./stage_device.ts";
 import { type BufferRange, type Dispatch, partOf } from "./stage_ops.ts";
+import { type Calls, callsOf, largestReadBytes, meanPerSequence } from "./stage_calls.ts";
 import { buildStageProgram, type StageProgram, type WirePort } from "./stage_program.ts";
-import { StageUploads } from "./stage_uploads.ts";
 import { noSteps, VectorTable } from "./vector_table.ts";
 
 const mostPasses = 64; // each has its own programs
@@ -58,21 +57,6 @@ interface StageParts {
   readonly optimizer: OptimizerName | null | undefined;
   readonly recomputes: boolean;
   readonly cache: CacheOptions | null;
-}
-
-/** What a call of so many sequences needs. */
-interface Calls {
-  readonly spec: StageSpec;
-  readonly program: StageProgram; // the spare one
-  readonly uploads: StageUploads;
-  readonly output: Wire | null; // null at the tail
-}
-
-function callsOf(
-  spec: StageSpec,
-  { program, buffers }: { program: StageProgram; buffers: StageDevice["buffers"] },
-): Calls {
-  return { spec, program, uploads: new StageUploads({ spec, buffers }), output: stageWires(spec).output };
 }
 
 class DeviceStage implements StageCompute {
@@ -117,7 +101,7 @@ class DeviceStage implements StageCompute {
     const own = this.#vectors.optimizer;
     this.#update = own === null ? null : device.buildUpdate(own, parts);
     this.#norm = cache === null ? device.buildGradientNorm(parts) : null;
-    device.reserveReads(this.#largestReadBytes());
+    device.reserveReads(largestReadBytes(this.#calls) + (this.#norm?.partialSums.size ?? 0));
   }
 
   /** Compiles what is new. The trial runs leave garbage, so all state is cleared. */
@@ -216,7 +200,7 @@ class DeviceStage implements StageCompute {
     const ranges = wireIn === null ? [head.losses] : [head.losses, wireIn.gradient.staged];
     const [losses, gradient] = await this.#runAndRead([trunk, head.turnaround, trunkBackward], ranges);
     return {
-      lossPerSequence: this.#meanPerSequence(new Float32Array(losses!)),
+      lossPerSequence: meanPerSequence(new Float32Array(losses!), this.spec),
       gradient: wireIn === null ? null : wireIn.gradient.fromStaged(gradient!),
     };
   }
@@ -227,7 +211,7 @@ class DeviceStage implements StageCompute {
     uploads.input(input, program);
     uploads.targets(head.targets, targets);
     const [losses] = await this.#runAndRead([program.trunk, head.evaluate], [head.losses]);
-    return this.#meanPerSequence(new Float32Array(losses!));
+    return meanPerSequence(new Float32Array(losses!), this.spec);
   }
 
   async logitsAt(input: StageInput, position: number): Promise<Float32Array> {
@@ -356,20 +340,5 @@ class DeviceStage implements StageCompute {
       values.set(await this.#device.readFloats(piece.range, piece.size), piece.offset - offset);
     }
     return values;
-  }
-
-  #largestReadBytes(): number {
-    const { wireIn, wireOut, head } = this.#calls.program;
-    const wires = [wireIn?.gradient.staged, wireOut?.value.staged];
-    const sizes = [...wires, head?.sampling.logits].map((range) => range?.size ?? 0);
-    return Math.max(...sizes) + (head?.losses.size ?? 0) + (this.#norm?.partialSums.size ?? 0);
-  }
-
-  #meanPerSequence(losses: Float32Array): Float32Array {
-    const { contextLength } = this.spec.model;
-    return Float32Array.from({ length: this.spec.sequences }, (_, sequence) => {
-      const own = losses.subarray(sequence * contextLength, (sequence + 1) * contextLength);
-      return own.reduce((sum, loss) => sum + loss, 0) / contextLength;
-    });
   }
 }
