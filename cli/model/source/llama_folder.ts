@@ -7,7 +7,8 @@ import * as v from "valibot";
 import { embeddingName, headName, parameterTable, type StageSpec } from "../../../core/model/spec.ts";
 import { isFile, readIfPresent } from "../../files/disk.ts";
 import { UserError } from "../../program/errors.ts";
-import { endOfTextBeside } from "../tokenizer/end_of_text.ts";
+import { beginOfTextBeside } from "../tokenizer/begin_of_text.ts";
+import { endOfTextBeside, endsBeside } from "../tokenizer/end_of_text.ts";
 import { parseTokenizer, readTokenizerBytes } from "../tokenizer/parse_tokenizer.ts";
 import type { OpenTokenizer } from "../data/tokenizer_file.ts";
 import { SafetensorsFile } from "../tensors/safetensors.ts";
@@ -20,9 +21,11 @@ export const indexName = "model.safetensors.index.json";
 export async function openLlamaFolder(folder: string): Promise<ModelSource> {
   const { plan, layersOfStages, isTied } = readLlamaConfig(await textOf(folder, configName), `${folder}/${configName}`);
   const fileOf = await placesOfTensors(folder);
+  const opened = await tokenizerOf(folder, plan.model.vocabSize);
   return {
     ...{ path: folder, trained: null, plan, layersOfStages, isTied },
-    ...await tokenizerOf(folder, plan.model.vocabSize),
+    ...opened,
+    ends: new Set([opened.tokenizer.endOfText, ...await endsBeside(folder)]),
     readStage: (spec) => readStage(spec, { folder, fileOf, isTied }),
   };
 }
@@ -38,7 +41,8 @@ async function tokenizerOf(folder: string, vocabSize: number): Promise<OpenToken
     });
   }
   const tokenizerFile = await readTokenizerBytes(path);
-  const tokenizer = parseTokenizer(tokenizerFile, { path, endOfText: await endOfTextBeside(folder) });
+  const beginOfText = await beginOfTextBeside(folder);
+  const tokenizer = parseTokenizer(tokenizerFile, { path, endOfText: await endOfTextBeside(folder), beginOfText });
   if (tokenizer.vocabSize <= vocabSize) return { tokenizer, tokenizerFile };
   throw new UserError(
     `The tokenizer in '${folder}' has ids up to ${tokenizer.vocabSize - 1}, and its model has only ${vocabSize}`,

@@ -14,6 +14,7 @@ export interface ModelSource {
   readonly layersOfStages: readonly number[];
   readonly isTied: boolean; // its file has the embedding as head too; here they are two
   readonly tokenizer: Tokenizer;
+  readonly ends: ReadonlySet<number>; // tokens that end a text, the end of a document among them
   readonly tokenizerFile: Uint8Array; // tokenizer.json as it was read
   /** The stage's flat vector (`parameterTable(spec)`). `spec` is one of `stagesOf(source, …)`. */
   readStage(spec: StageSpec): Promise<Float32Array>;
