@@ -65,14 +65,14 @@ export async function exportModel(source: ModelSource, request: ExportRequest): 
   const parameters = tensors.reduce((sum, { size }) => sum + size, 0);
   const bytes = parameters * floatBytes[stored];
   const isPlain = beyondLlama(source.plan) === null;
-  const { endOfText } = source.tokenizer;
-  const config = formatLlamaConfig(source, { isPlain, type: named, endOfText });
+  const config = formatLlamaConfig(source, { isPlain, type: named });
   const { contextLength } = source.plan.model;
   const ofTokenizer = Object.entries(tokenizerFiles(source.tokenizer, { contextLength }));
   const files: Record<string, string | Uint8Array> = {
     ...(shards.length === 1 ? {} : { [indexName]: json(indexOf(shards, { names, bytes })) }),
     ...(isPlain ? {} : { "modeling_iota.py": modelingCode }),
     ...Object.fromEntries(ofTokenizer.map(([name, value]) => [name, json(value)])),
+    ...Object.fromEntries(source.settings),
     "tokenizer.json": source.tokenizerFile,
     "README.md": card,
     ...(request.provenance == null ? {} : { [provenanceName]: json(request.provenance) }),

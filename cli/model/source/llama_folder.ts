@@ -9,6 +9,8 @@ import { isFile, readIfPresent } from "../../files/disk.ts";
 import { UserError } from "../../program/errors.ts";
 import { beginOfTextBeside } from "../tokenizer/begin_of_text.ts";
 import { endOfTextBeside, endsBeside } from "../tokenizer/end_of_text.ts";
+import { chatTemplateBeside } from "../template/chat_template.ts";
+import { readSettingsBytes } from "../tokenizer/settings_file.ts";
 import { parseTokenizer, readTokenizerBytes } from "../tokenizer/parse_tokenizer.ts";
 import type { OpenTokenizer } from "../data/tokenizer_file.ts";
 import { SafetensorsFile } from "../tensors/safetensors.ts";
@@ -26,8 +28,24 @@ export async function openLlamaFolder(folder: string): Promise<ModelSource> {
     ...{ path: folder, trained: null, plan, layersOfStages, isTied },
     ...opened,
     ends: new Set([opened.tokenizer.endOfText, ...await endsBeside(folder)]),
+    chat: await chatTemplateBeside(folder),
+    settings: await settingsOf(folder),
     readStage: (spec) => readStage(spec, { folder, fileOf, isTied }),
   };
+}
+
+/** What transformers reads beside config.json and tokenizer.json. */
+const settingsNames = [
+  ...["tokenizer_config.json", "special_tokens_map.json", "generation_config.json", "chat_template.jinja"],
+] as const;
+
+async function settingsOf(folder: string): Promise<ReadonlyMap<string, Uint8Array>> {
+  const found = new Map<string, Uint8Array>();
+  for (const name of settingsNames) {
+    const bytes = await readSettingsBytes(`${folder}/${name}`);
+    if (bytes !== null) found.set(name, bytes);
+  }
+  return found;
 }
 
 /** The model may have more ids than the tokenizer, as vocabularies are rounded up, but not fewer. */

@@ -22,7 +22,7 @@ export async function openRunModel(path: string, warn: (text: string) => void): 
     layersOfStages: splitLayers(config),
     isTied: false,
     ...opened,
-    ends: new Set([opened.tokenizer.endOfText]),
+    ...{ ends: new Set([opened.tokenizer.endOfText]), chat: null, settings: new Map() },
     readStage: (spec) => readStage({ folder, stage: spec.index, table: parameterTable(spec) }),
   };
 }
