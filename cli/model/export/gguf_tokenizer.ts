@@ -4,8 +4,9 @@
  * characters of their own get other ids there with Qwen's.
  */
 
-import { startOf, type Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
+import { startOf } from "../../../core/tokenizer/tokenizer.ts";
 import { UserError } from "../../program/errors.ts";
+import type { ModelSource } from "../source/model_source.ts";
 import { readTokenizerFile, type TokenizerFile } from "../tokenizer/parse_tokenizer.ts";
 import { partsOf, type Refuse } from "../tokenizer/refusal.ts";
 import { readVocabulary } from "../tokenizer/vocabulary.ts";
@@ -18,14 +19,17 @@ export interface GgufTokens {
   readonly begin: number;
   readonly end: number;
   readonly addsBegin: boolean;
+  readonly chatTemplate: string | null;
 }
 
 const normalToken = 1, controlToken = 3, ownToken = 4, unusedToken = 5;
 
-/** `vocabSize`: the model's, which may have rows beyond the tokenizer's ids: they get names that no text has. */
-export function ggufTokens(
-  { tokenizer, tokenizerFile, vocabSize }: { tokenizer: Tokenizer; tokenizerFile: Uint8Array; vocabSize: number },
-): GgufTokens {
+export interface GgufTokenSource extends Pick<ModelSource, "tokenizer" | "tokenizerFile" | "chat"> {
+  /** The model's, which may have rows beyond the tokenizer's ids: they get names that no text has. */
+  readonly vocabSize: number;
+}
+
+export function ggufTokens({ tokenizer, tokenizerFile, chat, vocabSize }: GgufTokenSource): GgufTokens {
   const file = readTokenizerFile(tokenizerFile, refuse);
   const { vocab, merges } = file.model;
   const { spellings, added } = readVocabulary({ vocab, added: file.added_tokens }, refuse);
@@ -45,6 +49,7 @@ export function ggufTokens(
     ),
     begin: startOf(tokenizer)[0]!,
     end: tokenizer.endOfText,
+    chatTemplate: chat?.text ?? null,
     addsBegin: tokenizer.beginOfText.length > 0,
   };
 }

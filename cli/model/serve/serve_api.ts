@@ -40,7 +40,7 @@ export function serveApi(options: ServeOptions): Hono {
     context.json({ error: { message: `There is no ${context.req.path}`, type: "invalid_request_error" } }, 404)
   );
   api.get("/", (context) => {
-    const { html, policy } = talkPage(name);
+    const { html, policy } = talkPage(name, { isChat: options.chat !== null });
     return context.html(html, 200, { "content-security-policy": policy });
   });
   api.get("/health", (context) => {

@@ -39,6 +39,10 @@ export class ChatTemplate {
     this.#files = files;
   }
 
+  get text(): string {
+    return this.#files.text;
+  }
+
   /** Throws a `TemplateProblem` if the template is not one, or refuses these messages. */
   encode(messages: readonly Message[], { tokenizer, ...rendering }: Rendering): number[] {
     const { path, text } = this.#files;

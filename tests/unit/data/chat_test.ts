@@ -6,11 +6,12 @@ import { main } from "../../../cli/command_line.ts";
 import { linesOf, messageOf } from "../../../cli/model/chat/chat_input.ts";
 import { Conversation } from "../../../cli/model/chat/conversation.ts";
 import { runChat } from "../../../cli/model/chat/run_chat.ts";
+import { exportGguf } from "../../../cli/model/export/export_gguf.ts";
 import { exportModel } from "../../../cli/model/export/export_model.ts";
 import { openModel } from "../../../cli/model/source/open_model.ts";
 import type { Message } from "../../../cli/model/template/chat_template.ts";
 import { UserError } from "../../../cli/program/errors.ts";
-import { writeChatModel } from "../../support/chat_vectors.ts";
+import { chatMl, writeChatModel } from "../../support/chat_vectors.ts";
 import { FakeHost } from "../../support/fake_host.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 import { withCommands } from "../../support/with_commands.ts";
@@ -189,6 +190,9 @@ Deno.test("Chat model: an export keeps template, end tokens and settings, byte b
       assertEquals(await Deno.readFile(`${out}/${name}`), await Deno.readFile(`${from}/${name}`), name);
     }
     assertEquals(JSON.parse(await Deno.readTextFile(`${out}/config.json`)).eos_token_id, [256, 258]);
+    await exportGguf(await openModel(from, () => {}), { out, name: "x" });
+    const gguf = new TextDecoder("latin1").decode(await Deno.readFile(`${out}/model.gguf`));
+    assertStringIncludes(gguf, chatMl);
     const again = await openModel(out, () => {});
     assert(again.chat !== null);
     assertEquals([...again.ends], [256, 258]);

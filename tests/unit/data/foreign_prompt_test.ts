@@ -2,6 +2,7 @@
 
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { evalText } from "../../../cli/model/eval/eval_text.ts";
+import { exportModel } from "../../../cli/model/export/export_model.ts";
 import { generateText, promptTokens } from "../../../cli/model/generate/generate_text.ts";
 import { TextModel } from "../../../cli/model/generate/text_model.ts";
 import { openModel } from "../../../cli/model/source/open_model.ts";
@@ -13,6 +14,7 @@ import { processor } from "../../lab/world/devices.ts";
 import { chatCases, tokenizerJson, writeTokenizer } from "../../support/chat_vectors.ts";
 import { withScratchFolder } from "../../support/scratch_folder.ts";
 import { bytesOfJson } from "../../support/tokenizer_styles.ts";
+import { tinyConfig } from "../../support/tiny_model.ts";
 import { toyModel, toyTokenizer } from "../../support/toy_model.ts";
 
 Deno.test("Foreign prompt: ids are those of transformers, with the begin token where its tokenizer adds one", async () => {
@@ -90,6 +92,21 @@ Deno.test("Foreign prompt: a text's loss is that behind the begin token, which i
   const score = await evalText(model, "e people of the States");
   assertEquals(score.tokens, 22);
   assertEquals((await evalText(plain, "e people of the States")).nats === score.nats, false);
+});
+
+Deno.test("Foreign prompt: a run's export puts no begin token before texts, even if its tokenizer came with one", async () => {
+  await withScratchFolder(async (folder) => {
+    const config = tinyConfig({});
+    const trained = { run: "x", runId: "x-1", round: 1, step: 2, config, datasetHash: "", from: null };
+    const tokenizerFile = bytesOfJson(tokenizerJson({ style: "llama3", added: [] }));
+    const tokenizer = parseTokenizer(tokenizerFile, { path: "x" });
+    const request = { type: "f32", shardBytes: 1e9, card: "" } as const;
+    const [run, model] = [`${folder}/run`, `${folder}/model`];
+    await exportModel({ ...toyModel(), trained, tokenizer, tokenizerFile }, { out: run, ...request });
+    assertEquals(await beginOfTextBeside(run), []);
+    await exportModel({ ...toyModel(), tokenizer, tokenizerFile }, { out: model, ...request });
+    assertEquals(await beginOfTextBeside(model), "file");
+  });
 });
 
 Deno.test("Foreign prompt: an export of this program has one end token and no begin token", async () => {

@@ -27,9 +27,10 @@ async function served(text = chatMl, ends = [256, 258]) {
   const service = new TextService(model, { mostWaiting: 2, onFailed });
   const chat = new ChatTemplate({ path: "chat_template.jinja", text, tokens: {} });
   const api = serveApi({ service, name: "toy", chat, limits, nowMs: () => 5_000, onProblem: onFailed });
+  const page = async () => await (await api.request("/")).text();
   const post = async (body: unknown, path = "/v1/chat/completions") =>
     await api.request(path, { method: "POST", body: JSON.stringify(body) });
-  return { model, post, problems };
+  return { page, post };
 }
 
 Deno.test("Served chat: the answer is the text that follows the template's, in OpenAI's shape", async () => {
@@ -87,7 +88,7 @@ Deno.test("Served chat: an answer ends where the context does, and a longer conv
 });
 
 Deno.test("Served chat: what it does not compute, and what the template refuses, is said by name", async () => {
-  const { post } = await served("{% if messages|length > 2 %}{{ raise_exception('Only two') }}{% endif %}");
+  const { post, page } = await served("{% if messages|length > 2 %}{{ raise_exception('Only two') }}{% endif %}");
   const refused = async (body: unknown, message: RegExp) => {
     const answer = await post(body);
     const { error } = await answer.json();
@@ -110,4 +111,5 @@ Deno.test("Served chat: what it does not compute, and what the template refuses,
   await refused({ ...asked, max_completion_tokens: 21 }, /^max_completion_tokens: .*20/);
   await refused({ ...asked, messages: [user, user, user] }, /chat_template\.jinja' refuses this: Only two/);
   await refused(asked, /makes nothing of these messages/);
+  assertMatch(await page(), /<h1>toy<\/h1>\s+<p>The model continues the text here\. For a conversation use iota chat/);
 });
