@@ -114,7 +114,7 @@ async function dispatch({ words, output, program }: Invocation): Promise<number>
     commands: table,
     environment,
     dataFolder: () => dataFolder(environment, options.text("data")),
-    interruption: interruptionOf(output),
+    ...interruptionOf(output),
     readSensors,
   };
   const taken = command.takesOwnRun?.({ options, positionals }) ?? null;
@@ -249,9 +249,10 @@ async function closestAction(name: string, table: CommandTable): Promise<string 
 }
 
 /** Ctrl-C is taken over only when a command asks for the signal. */
-function interruptionOf(output: TerminalOutput): CommandContext["interruption"] {
+function interruptionOf(output: TerminalOutput): Pick<CommandContext, "interruption" | "interceptInterrupt"> {
   const controller = new AbortController();
   let subscribed = false;
+  let intercept = () => false;
   output.onReaderGone = () => {
     if (subscribed) {
       controller.abort(new UserError("The reader of the output closed it, so nothing more can be printed"));
@@ -261,6 +262,7 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
     if (subscribed) return controller.signal;
     subscribed = true;
     const stop = (signal: Interrupt | "key") => {
+      if (signal === "SIGINT" && !controller.signal.aborted && intercept()) return;
       if (controller.signal.aborted) {
         if (signal === "SIGHUP") return; // the shell and the system both send it as a terminal closes
         output.close();
@@ -275,7 +277,7 @@ function interruptionOf(output: TerminalOutput): CommandContext["interruption"] 
     return controller.signal;
   };
   output.onLiveOpened = interruption;
-  return interruption;
+  return { interruption, interceptInterrupt: (ends) => intercept = ends };
 }
 
 function explain(error: unknown, { output, verbose }: { output: TerminalOutput; verbose: boolean }): number {

@@ -13,6 +13,7 @@ export const commandTable: CommandTable = {
   verify: async () => (await import("./commands/verify.ts")).command,
   explain: async () => (await import("./commands/explain.ts")).command,
   data: async () => (await import("./commands/data.ts")).command,
+  chat: async () => (await import("./commands/chat.ts")).command,
   generate: async () => (await import("./commands/generate.ts")).command,
   export: async () => (await import("./commands/export.ts")).command,
   serve: async () => (await import("./commands/serve.ts")).command,

@@ -10,7 +10,8 @@ export const command: Command = {
   summary: "serve a model over HTTP as OpenAI does, to several clients at once",
   usage: "serve [--run DIR|--model DIR] [--port PORT] [options]",
   about:
-    "Answers /v1/completions (with streaming), /v1/models and /health, and has a page to try the model. Requests are computed " +
+    "Answers /v1/completions and, for models with a chat template, /v1/chat/completions, both with streaming; also /v1/models and " +
+    "/health, and has a page to try the model. Requests are computed " +
     "together; beyond --parallel they wait, and beyond --queue they are refused with 429. It listens on this machine only, " +
     "unless --host says otherwise; it knows no passwords, so put a proxy with one in front of it.",
   examples: [

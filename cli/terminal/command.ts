@@ -63,6 +63,8 @@ export interface CommandContext {
    * command must end by itself. A second Ctrl-C exits at once with 130.
    */
   interruption(): AbortSignal;
+  /** After `interruption`, Ctrl-C asks `ends` first. True: it has ended something smaller than the command. */
+  interceptInterrupt(ends: () => boolean): void;
   readonly readSensors: (() => Promise<string | null>) | null;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Finds a tokenizer's added tokens in a text: of those that begin first, the longest (`tokenizers.AddedToken`). A special
- * token that a text spells stays text, as with `encode_special_tokens`; it only hides what begins inside it.
+ * Finds a tokenizer's added tokens in a text: of those that begin first, the longest (`tokenizers.AddedToken`). Unless
+ * special tokens are looked for, one that a text spells stays text, as with `encode_special_tokens`; it only hides what
+ * begins inside it.
  */
 
 export interface AddedToken {
@@ -36,12 +37,12 @@ export class AddedTokens {
     }
   }
 
-  cut(text: string): TextPart[] {
+  cut(text: string, { findsSpecial }: { findsSpecial: boolean }): TextPart[] {
     const parts: TextPart[] = [];
     let from = 0; // what is before is in `parts`
     for (const { token, at } of this.#matches(text)) {
       let [start, end] = [at, at + token.content.length];
-      if (token.isSpecial || (token.isWord && isInWord(text, start, end))) continue;
+      if ((token.isSpecial && !findsSpecial) || (token.isWord && isInWord(text, start, end))) continue;
       if (token.takesSpaceBefore) {
         while (start > from && isSpace(text, start - 1)) start -= 1;
       }

@@ -15,6 +15,7 @@ import type { Tokenizer } from "./tokenizer.ts";
 export interface BpeParts {
   readonly tokens: readonly (Uint8Array | undefined)[]; // by id; undefined: a hole
   readonly endOfText: number;
+  readonly beginOfText: readonly number[];
   readonly pairs: PairTable;
   /** A word as symbols to merge. */
   readonly symbolsOf: (word: string) => number[];
@@ -39,6 +40,8 @@ const nothing = new Uint8Array(0);
 export class BpeTokenizer implements Tokenizer {
   readonly vocabSize: number;
   readonly endOfText: number;
+  readonly beginOfText: readonly number[];
+  readonly special: ReadonlyMap<string, number>;
   readonly #parts: BpeParts;
   readonly #added: AddedTokens;
   readonly #addedNormal: AddedTokens;
@@ -48,22 +51,35 @@ export class BpeTokenizer implements Tokenizer {
     this.#parts = parts;
     this.vocabSize = parts.tokens.length;
     this.endOfText = parts.endOfText;
+    this.beginOfText = parts.beginOfText;
+    const special = [...parts.added, ...parts.addedNormal].filter(({ isSpecial }) => isSpecial);
+    this.special = new Map(special.map(({ content, id }) => [content, id]));
     this.#added = new AddedTokens(parts.added);
     this.#addedNormal = new AddedTokens(parts.addedNormal);
   }
 
   encode(text: string): number[] {
+    return this.#encode(text, null);
+  }
+
+  encodeMarked(text: string, mark: string): number[] {
+    return this.#encode(text, mark);
+  }
+
+  /** `mark`: special tokens are found, and it is taken out; null: they stay text. */
+  #encode(text: string, mark: string | null): number[] {
     const { normalize, begin, split } = this.#parts;
     const ids: number[] = [];
     const encodeWord = (word: string) => {
       for (const id of this.#encodeWord(word)) ids.push(id);
     };
     let isFirst = true;
-    for (const part of this.#added.cut(text.toWellFormed())) {
-      const inside = typeof part === "number" ? [part] : this.#addedNormal.cut(normalize(part));
+    const options = { findsSpecial: mark !== null };
+    for (const part of this.#added.cut(text.toWellFormed(), options)) {
+      const inside = typeof part === "number" ? [part] : this.#addedNormal.cut(normalize(part), options);
       for (const each of inside) {
         if (typeof each === "number") ids.push(each);
-        else split(begin(each, isFirst), encodeWord);
+        else split(begin(mark === null ? each : each.replaceAll(mark, ""), isFirst), encodeWord);
         isFirst = false;
       }
     }

@@ -4,10 +4,15 @@
  */
 
 import { assert } from "../assert.ts";
+import type { AddedToken } from "./added_tokens.ts";
 import { BpeTokenizer } from "./bpe.ts";
 import { type BpeModel, byteTokens, vocabSizeOf } from "./bpe_model.ts";
 import { PairTable } from "./pair_table.ts";
 import { endOfTextToken, gpt2Words } from "./words.ts";
+
+const endToken: Omit<AddedToken, "id"> = {
+  ...{ content: endOfTextToken, isSpecial: true, isWord: false, takesSpaceBefore: false, takesSpaceBehind: false },
+};
 
 export class TrainedTokenizer extends BpeTokenizer {
   readonly model: BpeModel;
@@ -20,12 +25,13 @@ export class TrainedTokenizer extends BpeTokenizer {
       tokens.push(Uint8Array.from([...first, ...second]));
     }
     const encoder = new TextEncoder();
+    const endOfText = vocabSizeOf(model) - 1;
     super({
       tokens: [...tokens, encoder.encode(endOfTextToken)],
-      endOfText: vocabSizeOf(model) - 1,
+      ...{ endOfText, beginOfText: [] },
       pairs: new PairTable(model.merges.map(([left, right], i) => ({ left, right, made: byteTokens + i }))),
       symbolsOf: (word) => [...encoder.encode(word)],
-      ...{ words: new Map(), added: [], addedNormal: [] },
+      ...{ words: new Map(), added: [{ id: endOfText, ...endToken }], addedNormal: [] },
       normalize: (text) => text,
       begin: (part) => part,
       split: gpt2Words,

@@ -88,12 +88,14 @@ for (const { name, words, works } of roles) {
   });
 }
 
-Deno.test("Rights: generate reads its run and can do nothing else", async () => {
-  await withWorld(async (world) => {
-    const held = await heldBy("generate", ["--run", world.inside], world.home);
-    assertEquals(await tryToBreakOut(held, world), { confined: ["readInside"], first: [] });
+for (const name of ["generate", "chat"]) {
+  Deno.test(`Rights: ${name} reads its run and can do nothing else`, async () => {
+    await withWorld(async (world) => {
+      const held = await heldBy(name, ["--run", world.inside], world.home);
+      assertEquals(await tryToBreakOut(held, world), { confined: ["readInside"], first: [] });
+    });
   });
-});
+}
 
 Deno.test("Rights: a wallet command has no network and runs nothing, a chain command runs nothing", async () => {
   await withWorld(async (world) => {

@@ -17,7 +17,10 @@ const [texts, ...styles] = Deno.readTextFileSync(new URL("../vectors/tokenizer/s
 export const goldenTexts = (): readonly string[] => texts.texts;
 
 export const tokenizerStyles = (): TokenizerStyle[] =>
-  styles.map((style) => ({ ...style, tokenizer: parseTokenizer(bytesOfJson(style.file), { path: style.name }) }));
+  styles.map((style) => ({
+    ...style,
+    tokenizer: parseTokenizer(bytesOfJson(style.file), { path: style.name, beginOfText: "file" }),
+  }));
 
 export const styleNamed = (name: string): TokenizerStyle => tokenizerStyles().find((style) => style.name === name)!;
 

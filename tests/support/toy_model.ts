@@ -17,6 +17,7 @@ export function toyModel(
   const plan = tinyConfig({ model: { vocabSize: 320, contextLength, layers: 3 }, pipeline: { stages } });
   return {
     ...{ path: "toy", trained: null, isTied: false, plan, layersOfStages: splitLayers(plan), tokenizer: toyTokenizer },
+    ...{ ends: new Set([toyTokenizer.endOfText]), chat: null, settings: new Map() },
     tokenizerFile: toyTokenizerFile(),
     readStage: (spec) => Promise.resolve(parametersOf(spec).map((value) => value * 4)), // sharper than at the start of a run
   };

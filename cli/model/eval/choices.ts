@@ -5,6 +5,7 @@
  */
 
 import * as v from "valibot";
+import { startOf } from "../../../core/tokenizer/tokenizer.ts";
 import type { TextModel } from "../generate/text_model.ts";
 import { scoreTexts } from "./score_tokens.ts";
 import { UserError } from "../../program/errors.ts";
@@ -101,7 +102,7 @@ export async function evalChoices(
 
 /** The choice's own tokens are scored: those of the whole text behind the prompt's. */
 function textOf({ tokenizer, room }: TextModel, prompt: string, choice: string) {
-  const asked = [tokenizer.endOfText, ...tokenizer.encode(prompt)];
+  const asked = [...startOf(tokenizer), ...tokenizer.encode(prompt)];
   const whole = [...asked, ...tokenizer.encode(choice)];
   const tokens = whole.slice(-(room.length + 1));
   const lost = whole.length - tokens.length;

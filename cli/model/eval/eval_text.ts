@@ -3,6 +3,7 @@
  * byte compare models with other tokenizers.
  */
 
+import { startOf } from "../../../core/tokenizer/tokenizer.ts";
 import type { TextModel } from "../generate/text_model.ts";
 import { type ScoredText, scoreTexts } from "./score_tokens.ts";
 
@@ -19,10 +20,11 @@ export async function evalText(
   onScored: (done: number, total: number) => void = () => {},
 ): Promise<TextScore> {
   const { room, tokenizer } = model;
-  const tokens = [tokenizer.endOfText, ...tokenizer.encode(text)];
+  const start = startOf(tokenizer);
+  const tokens = [...start, ...tokenizer.encode(text)];
   const windows: ScoredText[] = [];
   for (let first = 0; first + 1 < tokens.length; first += room.length) {
-    windows.push({ tokens: tokens.slice(first, first + room.length + 1), from: 1 });
+    windows.push({ tokens: tokens.slice(first, first + room.length + 1), from: first === 0 ? start.length : 1 });
   }
   let sum = 0;
   for (let i = 0; i < windows.length; i += room.streams) {
@@ -31,7 +33,7 @@ export async function evalText(
       sum += losses.reduce((total, loss) => total + loss, 0);
     }
   }
-  const scored = tokens.length - 1;
+  const scored = tokens.length - start.length;
   const bytes = new TextEncoder().encode(text).length;
   return { nats: sum / scored, bitsPerByte: sum / Math.LN2 / bytes, tokens: scored, bytes };
 }

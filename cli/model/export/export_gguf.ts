@@ -18,14 +18,14 @@ interface GgufRequest {
 
 export async function exportGguf(source: ModelSource, request: GgufRequest): Promise<ExportedModel> {
   const { out, name, disk = realDisk, onTensor = () => {} } = request;
-  const { plan: { model }, tokenizer, tokenizerFile } = source;
+  const { plan: { model } } = source;
   const beyond = beyondLlama(source.plan);
   if (beyond !== null) {
     throw new UserError(`GGUF holds plain Llamas only, and this model has ${beyond}`, {
       next: "Export it for transformers, without --gguf; or train with codec none and without side embeddings",
     });
   }
-  const tokens = ggufTokens({ tokenizer, tokenizerFile, vocabSize: model.vocabSize });
+  const tokens = ggufTokens({ ...source, vocabSize: model.vocabSize });
   const path = `${out}/model.gguf`;
   if (await isFile(path)) {
     throw new UserError(`'${path}' is there already`, { next: "Pass another folder with --out, or remove that file" });

@@ -13,6 +13,7 @@ import { UserError } from "../../program/errors.ts";
 import { configName, formatLlamaConfig } from "../source/llama_config.ts";
 import { indexName, weightsName } from "../source/llama_folder.ts";
 import { type ModelSource, tensorsOf, valuesOf } from "../source/model_source.ts";
+import { parseTokenizer } from "../tokenizer/parse_tokenizer.ts";
 import { type ExportType, floatBytes, narrow } from "../tensors/float_types.ts";
 import { safetensorsHeader } from "../tensors/safetensors.ts";
 import modelingCode from "./modeling_iota.py" with { type: "text" };
@@ -65,14 +66,16 @@ export async function exportModel(source: ModelSource, request: ExportRequest): 
   const parameters = tensors.reduce((sum, { size }) => sum + size, 0);
   const bytes = parameters * floatBytes[stored];
   const isPlain = beyondLlama(source.plan) === null;
-  const { endOfText } = source.tokenizer;
-  const config = formatLlamaConfig(source, { isPlain, type: named, endOfText });
+  const config = formatLlamaConfig(source, { isPlain, type: named });
   const { contextLength } = source.plan.model;
-  const ofTokenizer = Object.entries(tokenizerFiles(source.tokenizer, { contextLength }));
+  const ofTokenizer = Object.entries(
+    tokenizerFiles(source.tokenizer, { contextLength, hidesBegin: hidesBegin(source) }),
+  );
   const files: Record<string, string | Uint8Array> = {
     ...(shards.length === 1 ? {} : { [indexName]: json(indexOf(shards, { names, bytes })) }),
     ...(isPlain ? {} : { "modeling_iota.py": modelingCode }),
     ...Object.fromEntries(ofTokenizer.map(([name, value]) => [name, json(value)])),
+    ...Object.fromEntries(source.settings),
     "tokenizer.json": source.tokenizerFile,
     "README.md": card,
     ...(request.provenance == null ? {} : { [provenanceName]: json(request.provenance) }),
@@ -83,6 +86,13 @@ export async function exportModel(source: ModelSource, request: ExportRequest): 
     await writeAtomically(`${out}/${name}`, { disk, chunks: [bytes] });
   }
   return { parameters, bytes, shards: shards.length };
+}
+
+/** A run's documents have no begin token, whatever the tokenizer that it took from elsewhere does. */
+function hidesBegin({ trained, tokenizer, tokenizerFile, path }: ModelSource): boolean {
+  if (trained === null || tokenizer.beginOfText.length > 0) return false;
+  const origin = { path, endOfText: tokenizer.endOfText, beginOfText: "file" } as const;
+  return parseTokenizer(tokenizerFile, origin).beginOfText.length > 0;
 }
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;

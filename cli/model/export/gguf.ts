@@ -124,7 +124,7 @@ const shapeEntries = (name: string, model: ModelShape): Record<string, GgufValue
 });
 
 function tokenizerEntries(
-  { pre, tokens, types, merges, begin, end, addsBegin }: GgufTokens,
+  { pre, tokens, types, merges, begin, end, addsBegin, chatTemplate }: GgufTokens,
 ): Record<string, GgufValue> {
   return {
     "tokenizer.ggml.model": text("gpt2"),
@@ -134,7 +134,9 @@ function tokenizerEntries(
     "tokenizer.ggml.merges": { type: "strings", value: merges },
     "tokenizer.ggml.bos_token_id": u32(begin),
     "tokenizer.ggml.eos_token_id": u32(end),
-    ...(addsBegin ? { "tokenizer.ggml.add_bos_token": { type: "bool", value: true } } : {}),
+    // llama.cpp would add one with this kind of tokenizer, if nothing were said.
+    ...(addsBegin || pre === "llama-bpe" ? { "tokenizer.ggml.add_bos_token": { type: "bool", value: addsBegin } } : {}),
+    ...(chatTemplate === null ? {} : { "tokenizer.chat_template": text(chatTemplate) }),
   };
 }
 

@@ -4,8 +4,9 @@
  * characters of their own get other ids there with Qwen's.
  */
 
-import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
+import { startOf } from "../../../core/tokenizer/tokenizer.ts";
 import { UserError } from "../../program/errors.ts";
+import type { ModelSource } from "../source/model_source.ts";
 import { readTokenizerFile, type TokenizerFile } from "../tokenizer/parse_tokenizer.ts";
 import { partsOf, type Refuse } from "../tokenizer/refusal.ts";
 import { readVocabulary } from "../tokenizer/vocabulary.ts";
@@ -18,17 +19,20 @@ export interface GgufTokens {
   readonly begin: number;
   readonly end: number;
   readonly addsBegin: boolean;
+  readonly chatTemplate: string | null;
 }
 
 const normalToken = 1, controlToken = 3, ownToken = 4, unusedToken = 5;
 
-/** `vocabSize`: the model's, which may have rows beyond the tokenizer's ids: they get names that no text has. */
-export function ggufTokens(
-  { tokenizer, tokenizerFile, vocabSize }: { tokenizer: Tokenizer; tokenizerFile: Uint8Array; vocabSize: number },
-): GgufTokens {
+export interface GgufTokenSource extends Pick<ModelSource, "tokenizer" | "tokenizerFile" | "chat"> {
+  /** The model's, which may have rows beyond the tokenizer's ids: they get names that no text has. */
+  readonly vocabSize: number;
+}
+
+export function ggufTokens({ tokenizer, tokenizerFile, chat, vocabSize }: GgufTokenSource): GgufTokens {
   const file = readTokenizerFile(tokenizerFile, refuse);
   const { vocab, merges } = file.model;
-  const { spellings, ids, added } = readVocabulary({ vocab, added: file.added_tokens }, refuse);
+  const { spellings, added } = readVocabulary({ vocab, added: file.added_tokens }, refuse);
   const pre = preOf(file);
   const addedById = new Map(added.map((token) => [token.id, token]));
   const types = Array.from({ length: vocabSize }, (_, id) => {
@@ -37,19 +41,16 @@ export function ggufTokens(
     return spellings[id] === undefined ? unusedToken : normalToken;
   });
   let unused = 0;
-  const begin = beginOf(file);
   return {
     ...{ pre, types },
     tokens: types.map((_, id) => spellings[id] ?? `[unused ${unused++}]`),
     merges: (merges as (string | [string, string])[]).map((merge) =>
       typeof merge === "string" ? merge : merge.join(" ")
     ),
-    begin: begin === null
-      ? tokenizer.endOfText
-      : added.find(({ content }) => content === begin)?.id ?? ids.get(begin) ??
-        refuse(`it begins a text with '${begin}', which is not one of its tokens`),
+    begin: startOf(tokenizer)[0]!,
     end: tokenizer.endOfText,
-    addsBegin: begin !== null,
+    chatTemplate: chat?.text ?? null,
+    addsBegin: tokenizer.beginOfText.length > 0,
   };
 }
 
@@ -97,13 +98,3 @@ function splitsOf(file: TokenizerFile): string {
     return isPlain && pattern?.Regex !== undefined ? `split ${pattern.Regex}` : `other ${type}`;
   }).join(" ");
 }
-
-/** The special token that the file's template puts before a text; null: none. */
-function beginOf({ post_processor }: TokenizerFile): string | null {
-  const parts = partsOf(post_processor, { member: "processors", where: "post_processor", refuse });
-  const [first] = parts.flatMap(({ single }) => Array.isArray(single) ? [single[0]] : []) as TemplatePiece[];
-  const name = first?.SpecialToken?.id;
-  return typeof name === "string" ? name : null;
-}
-
-type TemplatePiece = { readonly SpecialToken?: { readonly id?: unknown } } | undefined | null;

@@ -2,10 +2,15 @@
 
 import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
 
-/** JSON files by name. A document begins behind the end of another, so one token is both. */
+/**
+ * JSON files by name. A document begins behind the end of another, so one token is both.
+ *
+ * `hidesBegin`: tokenizer.json would put a token before every text, which the model has never seen there. The class that
+ * transformers then gets goes by `add_bos_token` instead.
+ */
 export function tokenizerFiles(
   tokenizer: Tokenizer,
-  { contextLength }: { contextLength: number }, // tokens
+  { contextLength, hidesBegin }: { contextLength: number; hidesBegin: boolean }, // contextLength: tokens
 ): Record<string, object> {
   const { endOfText } = tokenizer;
   const name = new TextDecoder().decode(tokenizer.bytesOf(endOfText));
@@ -13,7 +18,9 @@ export function tokenizerFiles(
   return {
     "tokenizer_config.json": {
       ...special,
-      tokenizer_class: "PreTrainedTokenizerFast",
+      ...(hidesBegin
+        ? { tokenizer_class: "LlamaTokenizerFast", add_bos_token: false }
+        : { tokenizer_class: "PreTrainedTokenizerFast" }),
       model_max_length: contextLength,
       clean_up_tokenization_spaces: false,
     },

@@ -1,6 +1,6 @@
 /** Continues one text. */
 
-import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
+import { startOf, type Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
 import type { Sampling } from "./sampling.ts";
 import { TextEngine } from "./text_engine.ts";
 import type { TextModel } from "./text_model.ts";
@@ -20,7 +20,7 @@ interface GenerateOptions extends Sampling {
   readonly stops?: readonly string[];
 }
 
-/** Returns the continuation without the prompt. Ends early at `<|endoftext|>`, which is not part of it. */
+/** Returns the continuation without the prompt. Ends early at a token that ends texts, which is not part of it. */
 export async function generateText(options: GenerateOptions): Promise<string> {
   const { model, goesOn = () => true, onToken = () => {}, onText = () => {}, stops = [] } = options;
   const engine = new TextEngine(model);
@@ -45,8 +45,8 @@ export async function generateText(options: GenerateOptions): Promise<string> {
   return text;
 }
 
-/** Without a prompt the text begins as a document does. */
+/** With what the model's tokenizer puts before a text. Without that and a prompt, the text begins as a document does. */
 export function promptTokens(tokenizer: Tokenizer, prompt: string): number[] {
-  const tokens = tokenizer.encode(prompt);
-  return tokens.length > 0 ? tokens : [tokenizer.endOfText];
+  const tokens = [...tokenizer.beginOfText, ...tokenizer.encode(prompt)];
+  return tokens.length > 0 ? tokens : [...startOf(tokenizer)];
 }

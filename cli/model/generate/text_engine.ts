@@ -92,7 +92,7 @@ export class TextEngine {
   #continue(text: OpenText, logits: Float32Array): void {
     const { request } = text;
     const token = sampleToken(logits, { ...request, uniform: text.uniform() });
-    if (token === this.#model.tokenizer.endOfText || !request.onToken(token)) return this.#end(text, "stop");
+    if (this.#model.ends.has(token) || !request.onToken(token)) return this.#end(text, "stop");
     text.made += 1;
     if (text.made >= request.tokens) return this.#end(text, "length");
     const { length } = this.#model.room;

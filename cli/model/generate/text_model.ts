@@ -33,12 +33,14 @@ const noStream = 0xffffffff;
 export class TextModel {
   readonly room: TextRoom;
   readonly tokenizer: Tokenizer;
+  readonly ends: ReadonlySet<number>; // tokens that end a text
   readonly #stages: readonly StageCompute[];
 
-  private constructor(options: { room: TextRoom; tokenizer: Tokenizer; stages: readonly StageCompute[] }) {
-    this.room = options.room;
-    this.tokenizer = options.tokenizer;
-    this.#stages = options.stages;
+  private constructor(source: ModelSource, { room, stages }: { room: TextRoom; stages: readonly StageCompute[] }) {
+    this.room = room;
+    this.tokenizer = source.tokenizer;
+    this.ends = source.ends;
+    this.#stages = stages;
   }
 
   /** `mostBytes`: of all stages together; beyond it, throws a `ModelTooLarge`. */
@@ -57,7 +59,7 @@ export class TextModel {
       stages.push(stage);
       await stage.loadParameters(await source.readStage(spec));
     }
-    return new TextModel({ room, tokenizer: source.tokenizer, stages });
+    return new TextModel(source, { room, stages });
   }
 
   /** Logits of the tokens that follow each row, in their order, of the tokenizer's ids only. */

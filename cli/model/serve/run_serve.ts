@@ -35,7 +35,7 @@ export async function runServe(context: CommandContext): Promise<number> {
     const name = options.text("name") ?? basename(resolve(source.trained?.run ?? source.path));
     const limits = { contextLength: length, mostTokens: options.number("max-tokens")!, promptCharacters };
     const onProblem = (error: unknown) => output.log.error(error instanceof Error ? error.message : String(error));
-    const api = serveApi({ service, name, limits, nowMs: () => systemTimers.nowMs(), onProblem });
+    const api = serveApi({ service, name, chat: source.chat, limits, nowMs: () => systemTimers.nowMs(), onProblem });
     const [host, port] = [options.text("host")!, options.number("port")!];
     const listener = await attempting({ action: "serve the model on", value: `${host}:${port}` }, () =>
       listen({
@@ -49,7 +49,8 @@ export async function runServe(context: CommandContext): Promise<number> {
         },
       }));
     output.event({ type: "serving", url: listener.url, model: name });
-    output.line(`Serving ${name}: ${listener.url}/v1/completions, and ${listener.url}/ to try it (Ctrl-C ends it)`);
+    const path = source.chat === null ? "/v1/completions" : "/v1/chat/completions";
+    output.line(`Serving ${name}: ${listener.url}${path}, and ${listener.url}/ to try it (Ctrl-C ends it)`);
     await untilAborted(AbortSignal.any([context.interruption(), failed.signal]));
     await listener.close();
     failed.signal.throwIfAborted();

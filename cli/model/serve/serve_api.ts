@@ -5,14 +5,16 @@
 
 import { bodyLimit } from "hono/body-limit";
 import { Hono } from "hono";
-import { streamSSE } from "hono/streaming";
-import { type CompletionRequest, readCompletion, RequestProblem, type ServeLimits } from "./completion_request.ts";
+import { readChat, readCompletion, RequestProblem, type ServeLimits } from "./completion_request.ts";
 import { talkPage } from "./talk_page.ts";
-import type { TextEnd, TextService } from "./text_service.ts";
+import type { ChatTemplate } from "../template/chat_template.ts";
+import { answered, chatForm, plainForm, type Texts } from "./text_answer.ts";
+import type { TextService } from "./text_service.ts";
 
 export interface ServeOptions {
   readonly service: TextService;
   readonly name: string; // the model's
+  readonly chat: ChatTemplate | null; // of the model
   readonly limits: ServeLimits;
   readonly nowMs: () => number;
   readonly onProblem: (error: unknown) => void;
@@ -38,7 +40,7 @@ export function serveApi(options: ServeOptions): Hono {
     context.json({ error: { message: `There is no ${context.req.path}`, type: "invalid_request_error" } }, 404)
   );
   api.get("/", (context) => {
-    const { html, policy } = talkPage(name);
+    const { html, policy } = talkPage(name, { isChat: options.chat !== null });
     return context.html(html, 200, { "content-security-policy": policy });
   });
   api.get("/health", (context) => {
@@ -54,39 +56,24 @@ export function serveApi(options: ServeOptions): Hono {
     throw new RequestProblem(`A request must have at most ${bodyBytes} bytes`, { status: 413 });
   };
   api.use("/v1/*", bodyLimit({ maxSize: bodyBytes, onError: tooLarge }));
-  api.post("/v1/completions", async (context) => {
-    const request = readCompletion(await bodyOf(context.req), {
-      ...{ tokenizer: service.model.tokenizer, limits: options.limits },
-      randomSeed: crypto.getRandomValues(new Uint32Array(1))[0]!,
-    });
-    const head = { id: `cmpl-${crypto.randomUUID()}`, object: "text_completion", created: seconds(), model: name };
-    const { signal } = context.req.raw;
-    if (!request.streams) {
-      let text = "";
-      const end = await service.complete(request, { signal, onText: (piece) => text += piece });
-      return context.json({ ...head, choices: [choiceOf(text, end.reason)], usage: usageOf(request, end) });
-    }
-    return streamSSE(context, async (stream) => {
-      const leaves = new AbortController();
-      stream.onAbort(() => leaves.abort());
-      let written: Promise<void> = Promise.resolve();
-      const write = (choice: object) => {
-        written = written.then(() => stream.writeSSE({ data: JSON.stringify({ ...head, choices: [choice] }) }));
-      };
-      const any = AbortSignal.any([signal, leaves.signal]);
-      const end = await service.complete(request, { signal: any, onText: (piece) => write(choiceOf(piece, null)) });
-      write(choiceOf("", end.reason));
-      await written;
-      await stream.writeSSE({ data: "[DONE]" });
-    }, async (error, stream) => {
-      if (!(error instanceof RequestProblem)) onProblem(error);
-      await stream.writeSSE({ data: JSON.stringify({ error: { message: error.message, type: "server_error" } }) });
-    });
+  const read = () => ({
+    ...{ tokenizer: service.model.tokenizer, limits: options.limits },
+    randomSeed: crypto.getRandomValues(new Uint32Array(1))[0]!,
   });
-  api.post("/v1/chat/completions", () => {
-    throw new RequestProblem(
-      "This model was trained on plain text and has no chat template, so it cannot tell who speaks: use /v1/completions",
-    );
+  const texts: Texts = { service, onProblem, headOf: () => ({ created: seconds(), model: name }) };
+  api.post("/v1/completions", async (context) => {
+    const request = readCompletion(await bodyOf(context.req), read());
+    return await answered(context, { request, form: plainForm, texts });
+  });
+  api.post("/v1/chat/completions", async (context) => {
+    const { chat: template } = options;
+    if (template === null) {
+      throw new RequestProblem(
+        "This model was trained on plain text and has no chat template, so it cannot tell who speaks: use /v1/completions",
+      );
+    }
+    const request = readChat(await bodyOf(context.req), { ...read(), template, date: new Date(nowMs()) });
+    return await answered(context, { request, form: chatForm, texts });
   });
   return api;
 }
@@ -99,11 +86,3 @@ async function bodyOf(request: { json(): Promise<unknown> }): Promise<unknown> {
     throw new RequestProblem("The body must be JSON");
   }
 }
-
-const choiceOf = (text: string, reason: TextEnd["reason"] | null) => ({
-  ...{ text, index: 0, logprobs: null, finish_reason: reason },
-});
-
-const usageOf = ({ prompt }: CompletionRequest, { tokens }: TextEnd) => ({
-  ...{ prompt_tokens: prompt.length, completion_tokens: tokens, total_tokens: prompt.length + tokens },
-});

@@ -11,8 +11,10 @@ import { codecNames } from "../../../core/codec/codec_names.ts";
 import { boundariesProblem, boundariesText, wiresOfRun } from "../../../core/model/boundaries.ts";
 import { ropeScalingOf } from "../../../core/model/rope.ts";
 import type { ModelPlan, ModelShape, PipelineShape } from "../../../core/model/shape.ts";
+import { startOf } from "../../../core/tokenizer/tokenizer.ts";
 import { plural } from "../../../core/plural.ts";
 import { UserError } from "../../program/errors.ts";
+import type { ModelSource } from "./model_source.ts";
 
 export const configName = "config.json";
 
@@ -172,8 +174,8 @@ function refusal(path: string, reason: string): UserError {
 
 /** `isPlain`: as core/model/plain.ts finds. */
 export function formatLlamaConfig(
-  { plan, layersOfStages }: Pick<SplitModel, "plan" | "layersOfStages">,
-  options: { readonly isPlain: boolean; readonly type: "float32" | "bfloat16"; readonly endOfText: number },
+  { plan, layersOfStages, tokenizer, ends }: Pick<ModelSource, "plan" | "layersOfStages" | "tokenizer" | "ends">,
+  options: { readonly isPlain: boolean; readonly type: "float32" | "bfloat16" },
 ): Record<string, unknown> {
   const { model, pipeline } = plan;
   const boundaries = wiresOfRun(plan).map(({ codec, width }) => ({ codec, width }));
@@ -200,8 +202,8 @@ export function formatLlamaConfig(
     attention_bias: false,
     mlp_bias: false,
     tie_word_embeddings: false,
-    bos_token_id: options.endOfText,
-    eos_token_id: options.endOfText,
+    bos_token_id: startOf(tokenizer)[0],
+    eos_token_id: ends.size > 1 ? [...ends] : tokenizer.endOfText,
     torch_dtype: options.type,
   };
 }

@@ -7,7 +7,10 @@ import * as v from "valibot";
 import { embeddingName, headName, parameterTable, type StageSpec } from "../../../core/model/spec.ts";
 import { isFile, readIfPresent } from "../../files/disk.ts";
 import { UserError } from "../../program/errors.ts";
-import { endOfTextBeside } from "../tokenizer/end_of_text.ts";
+import { beginOfTextBeside } from "../tokenizer/begin_of_text.ts";
+import { endOfTextBeside, endsBeside } from "../tokenizer/end_of_text.ts";
+import { chatTemplateBeside } from "../template/chat_template.ts";
+import { readSettingsBytes } from "../tokenizer/settings_file.ts";
 import { parseTokenizer, readTokenizerBytes } from "../tokenizer/parse_tokenizer.ts";
 import type { OpenTokenizer } from "../data/tokenizer_file.ts";
 import { SafetensorsFile } from "../tensors/safetensors.ts";
@@ -20,11 +23,29 @@ export const indexName = "model.safetensors.index.json";
 export async function openLlamaFolder(folder: string): Promise<ModelSource> {
   const { plan, layersOfStages, isTied } = readLlamaConfig(await textOf(folder, configName), `${folder}/${configName}`);
   const fileOf = await placesOfTensors(folder);
+  const opened = await tokenizerOf(folder, plan.model.vocabSize);
   return {
     ...{ path: folder, trained: null, plan, layersOfStages, isTied },
-    ...await tokenizerOf(folder, plan.model.vocabSize),
+    ...opened,
+    ends: new Set([opened.tokenizer.endOfText, ...await endsBeside(folder)]),
+    chat: await chatTemplateBeside(folder),
+    settings: await settingsOf(folder),
     readStage: (spec) => readStage(spec, { folder, fileOf, isTied }),
   };
+}
+
+/** What transformers reads beside config.json and tokenizer.json. */
+const settingsNames = [
+  ...["tokenizer_config.json", "special_tokens_map.json", "generation_config.json", "chat_template.jinja"],
+] as const;
+
+async function settingsOf(folder: string): Promise<ReadonlyMap<string, Uint8Array>> {
+  const found = new Map<string, Uint8Array>();
+  for (const name of settingsNames) {
+    const bytes = await readSettingsBytes(`${folder}/${name}`);
+    if (bytes !== null) found.set(name, bytes);
+  }
+  return found;
 }
 
 /** The model may have more ids than the tokenizer, as vocabularies are rounded up, but not fewer. */
@@ -38,7 +59,8 @@ async function tokenizerOf(folder: string, vocabSize: number): Promise<OpenToken
     });
   }
   const tokenizerFile = await readTokenizerBytes(path);
-  const tokenizer = parseTokenizer(tokenizerFile, { path, endOfText: await endOfTextBeside(folder) });
+  const beginOfText = await beginOfTextBeside(folder);
+  const tokenizer = parseTokenizer(tokenizerFile, { path, endOfText: await endOfTextBeside(folder), beginOfText });
   if (tokenizer.vocabSize <= vocabSize) return { tokenizer, tokenizerFile };
   throw new UserError(
     `The tokenizer in '${folder}' has ids up to ${tokenizer.vocabSize - 1}, and its model has only ${vocabSize}`,

@@ -5,6 +5,7 @@ import type { StartModel } from "../../../core/ledger/entry.ts";
 import type { ModelPlan } from "../../../core/model/shape.ts";
 import { parameterTable, type ParameterTensor, type StageSpec, stageSpecs } from "../../../core/model/spec.ts";
 import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
+import type { ChatTemplate } from "../template/chat_template.ts";
 
 export interface ModelSource {
   readonly path: string;
@@ -14,7 +15,12 @@ export interface ModelSource {
   readonly layersOfStages: readonly number[];
   readonly isTied: boolean; // its file has the embedding as head too; here they are two
   readonly tokenizer: Tokenizer;
+  readonly ends: ReadonlySet<number>; // tokens that end a text, the end of a document among them
   readonly tokenizerFile: Uint8Array; // tokenizer.json as it was read
+  /** How a conversation becomes a text; null: the model has only learned to go on with texts. */
+  readonly chat: ChatTemplate | null;
+  /** Files about tokens and generation that came with the model, by name, for its export. */
+  readonly settings: ReadonlyMap<string, Uint8Array>;
   /** The stage's flat vector (`parameterTable(spec)`). `spec` is one of `stagesOf(source, …)`. */
   readStage(spec: StageSpec): Promise<Float32Array>;
 }

@@ -14,13 +14,15 @@ export async function openRunModel(path: string, warn: (text: string) => void): 
   if (place === null) return null;
   const { run, found: { folder, manifest } } = place;
   const { config, runId, round, step, datasetHash, from = null } = manifest;
+  const opened = await openDatasetTokenizer(`${run}/dataset`, manifest.tokenizerHash);
   return {
     path: folder,
     trained: { run, runId, round, step, config, datasetHash, from },
     plan: config,
     layersOfStages: splitLayers(config),
     isTied: false,
-    ...await openDatasetTokenizer(`${run}/dataset`, manifest.tokenizerHash),
+    ...opened,
+    ...{ ends: new Set([opened.tokenizer.endOfText]), chat: null, settings: new Map() },
     readStage: (spec) => readStage({ folder, stage: spec.index, table: parameterTable(spec) }),
   };
 }

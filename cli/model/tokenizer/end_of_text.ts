@@ -4,9 +4,8 @@
  */
 
 import * as v from "valibot";
-import { readIfPresent } from "../../files/disk.ts";
-import { UserError } from "../../program/errors.ts";
 import { quoted, type Refuse } from "./refusal.ts";
+import { readSettings, spellingOf, tokenShape } from "./settings_file.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** By its spelling or its id. */
@@ -31,31 +30,25 @@ export function endOfTextOf(
     refuse(`it does not say which token ends a document, and none of its added tokens is a well-known one`, next);
 }
 
-const token = v.nullish(v.union([v.string(), v.looseObject({ content: v.string() })]));
-const namesShape = v.looseObject({ eos_token: token });
+const namesShape = v.looseObject({ eos_token: tokenShape });
 const id = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
-const configShape = v.looseObject({ eos_token_id: v.nullish(v.union([id, v.pipe(v.array(id), v.minLength(1))])) });
+const idsShape = v.looseObject({ eos_token_id: v.nullish(v.union([id, v.pipe(v.array(id), v.maxLength(64))])) });
 
 /** What the files of a Hugging Face folder say; undefined: nothing. */
 export async function endOfTextBeside(folder: string): Promise<NamedToken | undefined> {
   for (const name of ["tokenizer_config.json", "special_tokens_map.json"]) {
-    const found = (await readShape(`${folder}/${name}`, namesShape))?.eos_token ?? undefined;
-    if (found !== undefined) return typeof found === "string" ? found : found.content;
+    const found = spellingOf((await readSettings(`${folder}/${name}`, namesShape))?.eos_token);
+    if (found !== undefined) return found;
   }
-  const ids = (await readShape(`${folder}/config.json`, configShape))?.eos_token_id ?? undefined;
-  return Array.isArray(ids) ? ids[0] : ids;
+  return (await endsIn(`${folder}/config.json`))?.[0];
 }
 
-async function readShape<Shape extends v.GenericSchema>(
-  path: string,
-  shape: Shape,
-): Promise<v.InferOutput<Shape> | null> {
-  const bytes = await readIfPresent(path);
-  if (bytes === null) return null;
-  const found = v.safeParse(v.pipe(v.string(), v.parseJson(), shape), new TextDecoder().decode(bytes));
-  if (found.success) return found.output;
-  const [issue] = found.issues;
-  throw new UserError(`'${path}' is damaged (${v.getDotPath(issue) ?? "JSON"}: ${issue.message})`, {
-    next: "Fetch the folder again",
-  });
+/** Ids that end what a model says, beside the end of a document: a chat model ends its turn with a token of its own. */
+export async function endsBeside(folder: string): Promise<readonly number[]> {
+  return await endsIn(`${folder}/generation_config.json`) ?? await endsIn(`${folder}/config.json`) ?? [];
+}
+
+async function endsIn(path: string): Promise<readonly number[] | null> {
+  const ids = (await readSettings(path, idsShape))?.eos_token_id ?? null;
+  return ids === null ? null : [ids].flat();
 }

@@ -1,7 +1,7 @@
 /**
  * Any `tokenizer.json` of Hugging Face's tokenizers with a BPE model: byte-level as GPT-2, Llama 3 or Qwen have it, and
  * SentencePiece's kind with spaces as `▁`, as Llama 2, Mistral and Gemma have it. Ids are those that Python's
- * `tokenizers` gives with `encode_special_tokens = True`, without what a post-processor adds.
+ * `tokenizers` gives with `encode_special_tokens = True`; what its post-processor adds is `beginOfText`.
  *
  * The file is a stranger's: what cannot be followed exactly is refused with its place.
  */
@@ -11,6 +11,7 @@ import { BpeTokenizer } from "../../../core/tokenizer/bpe.ts";
 import { type Merge, PairTable } from "../../../core/tokenizer/pair_table.ts";
 import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
 import { attempting } from "../../program/errors.ts";
+import { type BeginOfText, beginOfTextOf } from "./begin_of_text.ts";
 import { endOfTextOf, type NamedToken } from "./end_of_text.ts";
 import { readNormalizer } from "./normalizers.ts";
 import { quoted, type Refuse, refuseFile, shaped } from "./refusal.ts";
@@ -22,6 +23,8 @@ export interface TokenizerOrigin {
   readonly path: string;
   /** Which token ends a document. @default the first well-known one (end_of_text.ts) */
   readonly endOfText?: NamedToken | undefined;
+  /** What stands before a text (begin_of_text.ts). @default nothing, as in documents of a dataset */
+  readonly beginOfText?: BeginOfText;
 }
 
 const anything = v.optional(v.unknown()); // read by other files here
@@ -82,6 +85,11 @@ export function parseTokenizer(bytes: Uint8Array, origin: TokenizerOrigin): Toke
     .map((token) => ({ ...token, content: normalize(token.content) })).filter(({ content }) => content !== "");
   return new BpeTokenizer({
     ...{ endOfText, normalize, ...spelling },
+    beginOfText: beginOfTextOf(vocabulary, {
+      begin: origin.beginOfText ?? [],
+      postProcessor: file.post_processor,
+      refuse,
+    }),
     tokens: spellings.map((written, id) => {
       const content = contents.get(id);
       if (content !== undefined) return new TextEncoder().encode(content);

@@ -34,6 +34,8 @@ export interface Output {
   watchEvents(listener: (record: OutputEvent) => void): void;
   /** One line for people, unless --quiet. */
   line(text: string): void;
+  /** A part of a line for people, as soon as it is there; with --quiet too, because it is what was asked for. */
+  piece(text: string): void;
   /** With --verbose; always in a log file. */
   detail(text: string): void;
   keep(text: string): void;
@@ -151,6 +153,10 @@ export class TerminalOutput implements Output {
     if (this.quiet) return;
     if (this.#region === null) this.#aside(() => this.writeOut(`${text}\n`));
     else this.#region.insertAbove(text);
+  }
+
+  piece(text: string): void {
+    if (this.mode !== "json") this.writeOut(text);
   }
 
   detail(text: string): void {

@@ -19,7 +19,7 @@ async function served({ streams = 2, mostWaiting = 8 } = {}) {
   const service = new TextService(model, { mostWaiting, onFailed: (error) => problems.push(error) });
   const api = serveApi({
     service,
-    name: "toy",
+    ...{ name: "toy", chat: null },
     limits,
     nowMs: () => 5_000,
     onProblem: (error) => problems.push(error),
@@ -119,7 +119,7 @@ Deno.test("Served model: beyond its queue it says that it is busy, and the other
 Deno.test("Served model: a client that leaves frees its place", async () => {
   const { service } = await served({ streams: 1 });
   const leaves = new AbortController();
-  const request = { ...sampling, prompt: [84], topP: 1, stops: [], streams: false };
+  const request = { ...sampling, prompt: [84], topP: 1, stops: [], streams: false, streamsUsage: false };
   let pieces = 0;
   const onText = () => {
     pieces += 1;
@@ -135,7 +135,7 @@ Deno.test("Served model: a device that fails ends every request with its error",
   model.next = () => Promise.reject(new Error("the device is lost"));
   assertEquals((await post(asked)).status, 500);
   assertEquals(problems.map((error) => (error as Error).message), ["the device is lost", "the device is lost"]);
-  const request = { ...sampling, prompt: [84], topP: 1, stops: [], streams: false };
+  const request = { ...sampling, prompt: [84], topP: 1, stops: [], streams: false, streamsUsage: false };
   await assertRejects(
     () => service.complete(request, { onText: () => {}, signal: AbortSignal.abort() }),
     Error,

@@ -300,7 +300,7 @@ Deno.test("Export: a foreign tokenizer is written as it was read, and its end is
 Deno.test("GGUF: the kinds of tokenizers that llama.cpp splits as their files say", () => {
   const kinds = tokenizerStyles().map(({ name, file, tokenizer }) => {
     try {
-      return [name, ggufTokens({ tokenizer, tokenizerFile: bytesOfJson(file), vocabSize: 4096 })] as const;
+      return [name, ggufTokens({ tokenizer, tokenizerFile: bytesOfJson(file), chat: null, vocabSize: 4096 })] as const;
     } catch (error) {
       assert(error instanceof UserError && error.next !== undefined);
       return null;
