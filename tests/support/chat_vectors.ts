@@ -23,12 +23,15 @@ interface TokenizerJson {
   readonly added_tokens: { id: number; content: string; special: boolean }[];
 }
 
+const flags = { single_word: false, lstrip: false, rstrip: false, normalized: false };
+const specialToken = (id: number, content: string) => ({ id, content, special: true, ...flags });
+
 /** As make_chat.py does. */
 export function tokenizerJson({ style, added }: Pick<ChatCase, "style" | "added">): TokenizerJson {
   const file = structuredClone(styleNamed(style).file) as unknown as TokenizerJson;
   const ids = [...Object.values(file.model.vocab), ...file.added_tokens.map(({ id }) => id)];
   const first = Math.max(...ids) + 1;
-  file.added_tokens.push(...added.map((content, i) => ({ id: first + i, content, special: true })));
+  file.added_tokens.push(...added.map((content, i) => specialToken(first + i, content)));
   return file;
 }
 
@@ -50,10 +53,13 @@ export async function writeChatModel(folder: string, { ends = [256, 258] }: { en
   await Deno.mkdir(folder, { recursive: true });
   for await (const { name } of Deno.readDir(llama)) await Deno.copyFile(`${llama}/${name}`, `${folder}/${name}`);
   const file: TokenizerJson = JSON.parse(await Deno.readTextFile(`${llama}/tokenizer.json`));
-  file.added_tokens.push(...chatSpecials.map((content, i) => ({ id: 257 + i, content, special: true })));
+  file.added_tokens.push(...chatSpecials.map((content, i) => specialToken(257 + i, content)));
   const write = (name: string, value: unknown) => Deno.writeTextFile(`${folder}/${name}`, JSON.stringify(value));
   await write("tokenizer.json", file);
-  await write("tokenizer_config.json", { eos_token: "<|endoftext|>", chat_template: chatMl });
+  await write("tokenizer_config.json", {
+    ...{ tokenizer_class: "PreTrainedTokenizerFast", eos_token: "<|endoftext|>" },
+    chat_template: chatMl,
+  });
   const config = JSON.parse(await Deno.readTextFile(`${llama}/config.json`));
   await write("config.json", { ...config, max_position_embeddings: 256 });
   await write("generation_config.json", { eos_token_id: ends });
