@@ -4,7 +4,7 @@
  */
 
 import * as v from "valibot";
-import { readIfPresent } from "../../files/disk.ts";
+import { readJsonFile } from "../../files/json_file.ts";
 import { UserError } from "../../program/errors.ts";
 import { quoted, type Refuse } from "./refusal.ts";
 import type { Vocabulary } from "./vocabulary.ts";
@@ -50,12 +50,8 @@ async function readShape<Shape extends v.GenericSchema>(
   path: string,
   shape: Shape,
 ): Promise<v.InferOutput<Shape> | null> {
-  const bytes = await readIfPresent(path);
-  if (bytes === null) return null;
-  const found = v.safeParse(v.pipe(v.string(), v.parseJson(), shape), new TextDecoder().decode(bytes));
-  if (found.success) return found.output;
-  const [issue] = found.issues;
-  throw new UserError(`'${path}' is damaged (${v.getDotPath(issue) ?? "JSON"}: ${issue.message})`, {
-    next: "Fetch the folder again",
-  });
+  const found = await readJsonFile(path, shape);
+  if (found === null) return null;
+  if ("value" in found) return found.value;
+  throw new UserError(`'${path}' is damaged (${found.problem})`, { next: "Fetch the folder again" });
 }
