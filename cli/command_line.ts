@@ -297,7 +297,7 @@ function explain(error: unknown, { output, verbose }: { output: TerminalOutput; 
     ? verbose ? undefined : "Run it again with --verbose for the stack, and report it"
     : known.next;
   output.explain({ label: "error", text: message });
-  if (next !== undefined) output.explain({ label: "next", text: next });
+  if (next !== undefined) output.explain({ label: "next", text: next.split("\n").map(printable).join("\n") });
   if (known === undefined && verbose && error instanceof Error) {
     output.explain({ label: null, text: error.stack ?? "(no stack)" });
   }

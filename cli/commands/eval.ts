@@ -9,7 +9,7 @@ export const command: Command = {
   summary: "measure models on a text or on multiple-choice questions, side by side",
   usage: "eval [--run DIR|--model DIR] [DIR…] [--text FILE] [--choices FILE] [options]",
   about:
-    "On a text: nats per token and bits per byte, in windows of the model's context. On questions in JSON lines (as ARC, HellaSwag, " +
+    "On a text: nats per token and bits per byte, in windows of the model's context, of at most 4096 tokens. On questions in JSON lines (as ARC, HellaSwag, " +
     'or {"question", "choices", "answer"}): how often the likeliest choice is the right one, also per byte of the choice. Each DIR ' +
     "is a run, a checkpoint, an export or a Hugging Face Llama.",
   examples: [

@@ -4,7 +4,7 @@
  * The order is temporary file → fsync → rename → fsync of the folder.
  */
 
-import { attempting } from "../program/errors.ts";
+import { attempting, systemCode } from "../program/errors.ts";
 
 const pattern = /\.[0-9a-f]{12}\.partial$/;
 const staleMs = 3_600_000; // an active writer writes more often
@@ -105,13 +105,18 @@ export async function isFolder(path: string): Promise<boolean> {
   return (await statIfPresent(path))?.isDirectory ?? false;
 }
 
-async function statIfPresent(path: string): Promise<Deno.FileInfo | null> {
-  try {
-    return await Deno.stat(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return null;
-    throw error;
-  }
+/** A name too long, or links in a circle, lead to nothing either. */
+const absences = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG", "ELOOP"]);
+
+function statIfPresent(path: string): Promise<Deno.FileInfo | null> {
+  return attempting({ action: "read", value: path }, async () => {
+    try {
+      return await Deno.stat(path);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotADirectory || absences.has(systemCode(error))) return null;
+      throw error;
+    }
+  });
 }
 
 export function parentOf(path: string): string {

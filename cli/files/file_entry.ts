@@ -29,6 +29,8 @@ export async function writeEntry(
 async function entryProblem(folder: string, entry: FileEntry): Promise<string | null> {
   const path = `${folder}/${entry.name}`;
   if (!(await isFile(path))) return `${entry.name} is missing`;
+  const { size } = await attempting({ action: "read", value: path }, () => Deno.stat(path));
+  if (size !== entry.bytes) return `${entry.name} must have ${entry.bytes} bytes, but has ${size}`;
   const found = await digestFile(path);
   if (found.bytes !== entry.bytes) return `${entry.name} must have ${entry.bytes} bytes, but has ${found.bytes}`;
   if (found.sha256 !== entry.sha256) return `${entry.name} must have the hash ${entry.sha256}, but has ${found.sha256}`;

@@ -233,9 +233,11 @@ async function readVector(
   if (expected.hash === undefined) {
     throw new CheckpointError({ folder, problem: `it has no stage ${stage}` });
   }
-  const vector = new Float32Array(table.length); // padding between tensors stays zero
   const file = await SafetensorsFile.open(`${folder}/${expected.name}`);
+  let vector: Float32Array;
   try {
+    for (const { name, shape } of table.tensors) file.check(name, shape); // before there is memory for what a manifest claims
+    vector = new Float32Array(table.length); // padding between tensors stays zero
     for (const { name, shape, offset, size } of table.tensors) {
       await file.readInto(name, { shape, out: vector.subarray(offset, offset + size) });
     }

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { parseRunConfig } from "../../../core/settings/parse.ts";
-import { readIfPresent } from "../../files/disk.ts";
+import { readJsonFile } from "../../files/json_file.ts";
 import { countShape, fileEntryShape, sha256Shape } from "../../files/file_entry.ts";
 import { UserError } from "../../program/errors.ts";
 
@@ -48,22 +48,17 @@ export function momentumFileName(stage: number): string {
 }
 
 export async function readManifest(folder: string): Promise<CheckpointManifest> {
-  const bytes = await readIfPresent(`${folder}/${manifestName}`);
-  if (bytes === null) throw new CheckpointError({ folder, problem: `${manifestName} is missing` });
-  const shaped = v.safeParse(v.pipe(v.string(), v.parseJson(), manifestShape), new TextDecoder().decode(bytes));
-  if (!shaped.success) {
-    const issue = shaped.issues[0];
-    throw new CheckpointError({
-      folder,
-      problem: `${manifestName} is damaged (${v.getDotPath(issue) ?? "JSON"}: ${issue.message})`,
-    });
+  const shaped = await readJsonFile(`${folder}/${manifestName}`, manifestShape);
+  if (shaped === null) throw new CheckpointError({ folder, problem: `${manifestName} is missing` });
+  if ("problem" in shaped) {
+    throw new CheckpointError({ folder, problem: `${manifestName} is damaged (${shaped.problem})` });
   }
-  const config = parseRunConfig(shaped.output.config);
+  const config = parseRunConfig(shaped.value.config);
   if (!config.ok) {
     throw new CheckpointError({
       folder,
       problem: `${manifestName} has a config of another version: ${config.fault.detail}`,
     });
   }
-  return { ...shaped.output, config: config.value };
+  return { ...shaped.value, config: config.value };
 }

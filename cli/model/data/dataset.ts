@@ -50,6 +50,7 @@ export class Dataset {
       new TokenReader({
         files: split.files.map((file) => ({ path: `${place}/${file.name}`, tokens: file.tokens })),
         tokenBytes: manifest.tokenBytes,
+        vocabSize: options.tokenizer.vocabSize,
       });
     this.folder = folder;
     this.manifest = manifest;

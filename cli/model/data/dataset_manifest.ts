@@ -7,7 +7,7 @@
 
 import * as v from "valibot";
 import { countShape, type FileEntry, fileEntryShape, sha256Hex, sha256Shape } from "../../files/file_entry.ts";
-import { readIfPresent } from "../../files/disk.ts";
+import { readJsonFile } from "../../files/json_file.ts";
 
 export const datasetFormat = "iota-dataset-1";
 export const manifestName = "dataset.json";
@@ -22,12 +22,18 @@ const requestShape = v.object({
   tokenizerHash: v.exactOptional(sha256Shape), // of a model's; absent: trained on the text
 });
 
-export const splitShape = v.object({
-  documents: countShape,
-  textBytes: countShape,
-  tokens: countShape,
-  files: v.array(v.object({ ...fileEntryShape.entries, tokens: countShape })),
-});
+export const splitShape = v.pipe(
+  v.object({
+    documents: countShape,
+    textBytes: countShape,
+    tokens: countShape,
+    files: v.array(v.object({ ...fileEntryShape.entries, tokens: countShape })),
+  }),
+  v.check(
+    ({ tokens, files }) => tokens === files.reduce((sum, file) => sum + file.tokens, 0),
+    "must have as many tokens as its files together",
+  ),
+);
 
 export const sourceShape = v.object({
   documents: countShape,
@@ -43,7 +49,7 @@ const inputShape = v.object({
   ...sourceShape.entries,
 });
 
-const manifestShape = v.object({
+const fieldsShape = v.object({
   format: v.literal(datasetFormat),
   hash: sha256Shape,
   corpus: v.string(),
@@ -61,6 +67,15 @@ const manifestShape = v.object({
   bytesPerToken: v.number(), // UTF-8 bytes of text per token, in the training split
   unigramEntropy: v.number(), // nats per token of the held-out split
 });
+
+const manifestShape = v.pipe(
+  fieldsShape,
+  v.check(
+    ({ tokenBytes, train, heldOut }) =>
+      [...train.files, ...heldOut.files].every(({ bytes, tokens }) => bytes === tokens * tokenBytes),
+    "its files must have as many bytes as their tokens take",
+  ),
+);
 
 export type DatasetRequest = Readonly<v.InferOutput<typeof requestShape>>;
 export type DatasetSource = Readonly<v.InferOutput<typeof sourceShape>>;
@@ -91,8 +106,7 @@ export function isSameRequest(a: DatasetRequest, b: DatasetRequest): boolean {
 }
 
 export async function readDatasetManifest(folder: string): Promise<DatasetManifest | null> {
-  const bytes = await readIfPresent(`${folder}/${manifestName}`);
-  if (bytes === null) return null;
-  const shaped = v.safeParse(v.pipe(v.string(), v.parseJson(), manifestShape), new TextDecoder().decode(bytes));
-  return shaped.success && datasetHashOf(filesOf(shaped.output)) === shaped.output.hash ? shaped.output : null;
+  const shaped = await readJsonFile(`${folder}/${manifestName}`, manifestShape);
+  if (shaped === null || "problem" in shaped) return null;
+  return datasetHashOf(filesOf(shaped.value)) === shaped.value.hash ? shaped.value : null;
 }

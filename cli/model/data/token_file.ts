@@ -4,6 +4,7 @@
  */
 
 import { assert, present } from "../../../core/assert.ts";
+import { UserError } from "../../program/errors.ts";
 
 export type TokenBytes = 2 | 4;
 
@@ -27,9 +28,15 @@ export class TokenReader {
   readonly tokens: number;
   readonly #shards: OpenShard[] = [];
   readonly #tokenBytes: TokenBytes;
+  readonly #vocabSize: number;
 
-  constructor(options: { files: readonly { path: string; tokens: number }[]; tokenBytes: TokenBytes }) {
+  constructor(options: {
+    files: readonly { path: string; tokens: number }[];
+    tokenBytes: TokenBytes;
+    vocabSize: number;
+  }) {
     this.#tokenBytes = options.tokenBytes;
+    this.#vocabSize = options.vocabSize;
     let first = 0;
     for (const { path, tokens } of options.files) {
       this.#shards.push({ file: Deno.openSync(path, { read: true }), first, tokens });
@@ -48,6 +55,13 @@ export class TokenReader {
       const from = Math.max(position, shard.first);
       const to = Math.min(position + count, shard.first + shard.tokens);
       if (from < to) out.set(this.#readShard(shard, { from: from - shard.first, count: to - from }), from - position);
+    }
+    const foreign = out.findIndex((token) => token >= this.#vocabSize);
+    if (foreign >= 0) {
+      throw new UserError(
+        `The dataset's token ${position + foreign} is ${out[foreign]}, and its tokenizer has ${this.#vocabSize}`,
+        { next: "Prepare the dataset again" },
+      );
     }
     return out;
   }

@@ -24,7 +24,8 @@ export interface ChoicesScore {
 }
 
 const some = v.pipe(v.array(v.string()), v.minLength(2), v.maxLength(64));
-const index = v.pipe(v.union([v.number(), v.string()]), v.transform(Number), v.safeInteger(), v.minValue(0));
+const digits = v.pipe(v.string(), v.regex(/^\d+$/)); // an empty one, as in test sets without answers, is not 0
+const index = v.pipe(v.union([v.number(), digits]), v.transform(Number), v.safeInteger(), v.minValue(0));
 
 /** ARC and its like; HellaSwag; the plain form with one of several names for each field. */
 const shapes = [

@@ -1,6 +1,6 @@
 /**
- * Loss on a text: in windows of the model's context that do not overlap, as a run evaluates its held-out text. Bits per
- * byte compare models with other tokenizers.
+ * Loss on a text: in windows of the model's context, or of the room for it, that do not overlap, as a run evaluates its
+ * held-out text. Bits per byte compare models with other tokenizers.
  */
 
 import { startOf } from "../../../core/tokenizer/tokenizer.ts";

@@ -24,6 +24,7 @@ interface ModelScores {
 
 const streams = 4;
 const rows = 64; // tokens of a call
+const mostLength = 4096; // tokens of a window: memory for a context of a million is rarely there
 
 export async function runEval(context: CommandContext): Promise<number> {
   const { options, output, positionals } = context;
@@ -70,7 +71,7 @@ async function evalModel(
   { device, place, tests }: { device: ComputeHost; place: string; tests: Tests },
 ): Promise<ModelScores> {
   const source = await openModel(place, (warning) => output.log.warn(warning));
-  const room = { streams, rows, length: source.plan.model.contextLength };
+  const room = { streams, rows, length: Math.min(source.plan.model.contextLength, mostLength) };
   const model = await TextModel.open(device, source, { room });
   const progress = openProgress(output, `evaluating ${place}`, "parts");
   try {

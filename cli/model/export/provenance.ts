@@ -6,8 +6,8 @@
 import * as v from "valibot";
 import { beyondLlama } from "../../../core/model/plain.ts";
 import type { StageSpec } from "../../../core/model/spec.ts";
-import { readIfPresent } from "../../files/disk.ts";
 import { countShape } from "../../files/file_entry.ts";
+import { readJsonFile } from "../../files/json_file.ts";
 import { UserError } from "../../program/errors.ts";
 import { type ModelSource, stagesOf } from "../source/model_source.ts";
 import type { ExportType } from "../tensors/float_types.ts";
@@ -40,16 +40,14 @@ export function provenanceOf(
 }
 
 export async function readProvenance(folder: string): Promise<Provenance> {
-  const bytes = await readIfPresent(`${folder}/${provenanceName}`);
-  if (bytes === null) {
+  const shaped = await readJsonFile(`${folder}/${provenanceName}`, provenanceShape);
+  if (shaped === null) {
     throw new UserError(`The model in '${folder}' does not say where it comes from: ${provenanceName} is missing`, {
       next: "Export the run's model again with this version of iota",
     });
   }
-  const shaped = v.safeParse(v.pipe(v.string(), v.parseJson(), provenanceShape), new TextDecoder().decode(bytes));
-  if (shaped.success) return shaped.output;
-  const [issue] = shaped.issues;
-  throw new UserError(`'${folder}/${provenanceName}' is damaged (${v.getDotPath(issue) ?? "JSON"}: ${issue.message})`, {
+  if ("value" in shaped) return shaped.value;
+  throw new UserError(`'${folder}/${provenanceName}' is damaged (${shaped.problem})`, {
     next: "Export the run's model again",
   });
 }

@@ -8,8 +8,10 @@ import type { StageSpec } from "../../../core/model/spec.ts";
 import type { Tokenizer } from "../../../core/tokenizer/tokenizer.ts";
 import type { StageCompute, StageInput, StageOptions } from "../../../gpu/compute.ts";
 import { planStage } from "../../../gpu/stage_plan.ts";
+import { ComputeError } from "../../../gpu/worker_client.ts";
 import type { ComputeHost } from "../../device/compute_host.ts";
-import { byteSize } from "../../terminal/text/format.ts";
+import { UserError } from "../../program/errors.ts";
+import { byteSize, plural } from "../../terminal/text/format.ts";
 import { type ModelSource, stagesOf } from "../source/model_source.ts";
 
 export interface TextRoom {
@@ -55,7 +57,9 @@ export class TextModel {
     if (mostBytes !== undefined) await mustFit(specs, { options, mostBytes });
     const stages: StageCompute[] = [];
     for (const spec of specs) {
-      const stage = await device.openStage(spec, options);
+      const stage = await device.openStage(spec, options).catch((error) => {
+        throw noRoom(error, room) ?? error;
+      });
       stages.push(stage);
       await stage.loadParameters(await source.readStage(spec));
     }
@@ -83,6 +87,17 @@ export class TextModel {
   close(): void {
     for (const stage of this.#stages) stage.close();
   }
+}
+
+const memoryProblems = new Set(["OutOfMemoryError", "TooLargeError", "TooLittleMemoryError"]);
+
+/** A model's own context may be far beyond what the device has memory for. */
+function noRoom(error: unknown, { streams, length }: TextRoom): UserError | null {
+  if (!(error instanceof ComputeError) || !memoryProblems.has(error.kind)) return null;
+  return new UserError(
+    `The device has no room for the model and ${plural(streams, "text")} of ${length} tokens: ${error.message}`,
+    { next: "Ask for fewer texts at once or for shorter ones, or use a device with more memory", cause: error },
+  );
 }
 
 async function mustFit(

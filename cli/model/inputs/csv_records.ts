@@ -6,6 +6,7 @@ import { type FieldOptions, FieldReader } from "./records.ts";
 
 const delimiters = [",", ";", "\t", "|"] as const;
 const recordLimitChars = 2 ** 26;
+const mostFields = 2 ** 16; // of a record
 
 export async function* csvRecords(chunks: AsyncIterable<string>, options: FieldOptions): Pieces {
   const parser = new CsvParser(options.place);
@@ -32,85 +33,117 @@ export async function* csvRecords(chunks: AsyncIterable<string>, options: FieldO
   reader.end();
 }
 
+/** Where a character of a record is: each is looked at once, however the text is cut into chunks. */
+type Place = "start" | "plain" | "quoted" | "closed"; // closed: behind a quotation mark that may have ended the field
+
 class CsvParser {
   readonly #place: string;
-  #rest = "";
   #delimiter: string | null = null;
+  #begun = ""; // the first line, until its delimiter is known
+  #at: Place = "start";
+  #field = "";
+  #fields: string[] = [];
+  #chars = 0; // of the record
 
   constructor(place: string) {
     this.#place = place;
   }
 
   add(chunk: string, isLast: boolean): string[][] {
-    const text = this.#rest + chunk;
-    this.#delimiter ??= delimiterOf(text, isLast);
+    let text = chunk;
     if (this.#delimiter === null) {
-      this.#rest = text;
-      return [];
+      text = this.#begun + chunk;
+      this.#delimiter = delimiterOf(text, { isWhole: isLast || chunk.includes("\n") });
+      this.#begun = this.#delimiter === null ? text : "";
+      if (this.#begun.length > recordLimitChars) throw this.#tooLong();
     }
+    const records = this.#delimiter === null ? [] : this.#read(text, this.#delimiter);
+    if (isLast && this.#at === "quoted") throw this.#tooLong();
+    if (isLast && (this.#at !== "start" || this.#fields.length > 0)) records.push(this.#endRecord());
+    return records;
+  }
+
+  #read(text: string, delimiter: string): string[][] {
     const records: string[][] = [];
-    let from = 0;
-    while (from < text.length) {
-      const found = readRecord(text, { from, delimiter: this.#delimiter, isLast });
-      if (found === null) break;
-      records.push(found.fields);
-      from = found.end;
-    }
-    this.#rest = text.slice(from);
-    if (this.#rest.length > (isLast ? 0 : recordLimitChars)) {
-      throw new UserError(`Cannot read '${this.#place}': a quotation mark is never closed, or a field is too long`, {
-        next: "Correct the file, or pass --format text if it is prose",
-      });
+    for (let from = 0; from < text.length;) {
+      if (this.#at === "start" && text[from] === '"') {
+        this.#at = "quoted";
+        from++;
+        continue;
+      }
+      const end = endOf(text, from, this.#at === "quoted" ? '"' : this.#at === "closed" ? null : delimiter);
+      this.#take(text.slice(from, end));
+      from = end;
+      if (end === text.length) break;
+      const sign = text[from++]!;
+      if (this.#at === "quoted") this.#at = "closed";
+      else if (this.#at === "closed" && sign === '"') {
+        this.#take('"');
+        this.#at = "quoted";
+      } else if (sign === delimiter) this.#endField();
+      else if (sign === "\n") records.push(this.#endRecord());
+      else {
+        this.#take(sign); // text behind a closing mark belongs to the field
+        this.#at = "plain";
+      }
     }
     return records;
   }
+
+  #take(text: string): void {
+    if (text === "") return;
+    this.#field += text;
+    if (this.#at === "start") this.#at = "plain";
+    this.#chars += text.length;
+    if (this.#chars > recordLimitChars) throw this.#tooLong();
+  }
+
+  #endField(): void {
+    this.#fields.push(this.#field);
+    this.#field = "";
+    this.#at = "start";
+    if (++this.#chars <= recordLimitChars && this.#fields.length <= mostFields) return;
+    throw this.#tooLong();
+  }
+
+  #endRecord(): string[] {
+    if (this.#at === "plain" && this.#field.endsWith("\r")) this.#field = this.#field.slice(0, -1);
+    this.#endField();
+    const fields = this.#fields;
+    this.#fields = [];
+    this.#chars = 0;
+    return fields;
+  }
+
+  #tooLong(): UserError {
+    return new UserError(`Cannot read '${this.#place}': a quotation mark is never closed, or a record is too long`, {
+      next: "Correct the file, or pass --format text if it is prose",
+    });
+  }
+}
+
+const lineEnd = 0x0a;
+
+/** Where a field's next sign is; `until` null: right here. */
+function endOf(text: string, from: number, until: string | null): number {
+  if (until === null) return from;
+  if (until === '"') {
+    const mark = text.indexOf('"', from);
+    return mark < 0 ? text.length : mark;
+  }
+  const sign = until.charCodeAt(0);
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === sign || code === lineEnd) return at;
+  }
+  return text.length;
 }
 
 /** The one that the first line has most often; null: the line is not whole yet. */
-function delimiterOf(text: string, isLast: boolean): string | null {
+function delimiterOf(text: string, { isWhole }: { isWhole: boolean }): string | null {
+  if (!isWhole) return null;
   const end = text.indexOf("\n");
-  if (end < 0 && !isLast) return null;
   const line = (end < 0 ? text : text.slice(0, end)).replaceAll(/"[^"]*"/g, "");
   const counts = delimiters.map((each) => line.split(each).length);
   return delimiters[counts.indexOf(Math.max(...counts))]!;
-}
-
-/** Null: the record may go on. */
-function readRecord(
-  text: string,
-  { from, delimiter, isLast }: { from: number; delimiter: string; isLast: boolean },
-): { fields: string[]; end: number } | null {
-  const fields: string[] = [];
-  for (let at = from;;) {
-    const field = text[at] === '"' ? quotedField(text, at) : plainField(text, at, delimiter);
-    if (field === null || (field.end >= text.length - 1 && !isLast)) return null; // \r\n and "" may be cut in two
-    fields.push(field.text);
-    const next = text[field.end];
-    if (next === delimiter) at = field.end + 1;
-    else if (next === undefined) return { fields, end: text.length };
-    else if (next === "\n") return { fields, end: field.end + 1 };
-    else if (next === "\r" && text[field.end + 1] === "\n") return { fields, end: field.end + 2 };
-    else {
-      const rest = plainField(text, field.end, delimiter); // text after the closing mark
-      fields[fields.length - 1] += rest.text;
-      if (rest.end >= text.length - 1 && !isLast) return null;
-      if (text[rest.end] === delimiter) at = rest.end + 1;
-      else return { fields, end: Math.min(text.length, rest.end + (text[rest.end] === "\r" ? 2 : 1)) };
-    }
-  }
-}
-
-function quotedField(text: string, at: number): { text: string; end: number } | null {
-  for (let end = text.indexOf('"', at + 1); end >= 0; end = text.indexOf('"', end + 2)) {
-    if (text[end + 1] !== '"') return { text: text.slice(at + 1, end).replaceAll('""', '"'), end: end + 1 };
-  }
-  return null;
-}
-
-function plainField(text: string, at: number, delimiter: string): { text: string; end: number } {
-  const line = text.indexOf("\n", at);
-  const lineEnd = line < 0 ? text.length : line > at && text[line - 1] === "\r" ? line - 1 : line;
-  const rest = text.slice(at, lineEnd);
-  const next = rest.indexOf(delimiter);
-  return next < 0 ? { text: rest, end: lineEnd } : { text: rest.slice(0, next), end: at + next };
 }

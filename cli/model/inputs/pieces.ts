@@ -59,15 +59,15 @@ export function piecesOf(document: string): Piece[] {
 
 /** Null: the text may go on, and then be cut further on. */
 function cutAfter(text: string, from: number): number | null {
-  for (let at = text.indexOf("\n", from + pieceChars); at >= 0; at = text.indexOf("\n", at + 1)) {
-    if (at + 1 === text.length || at - from >= pieceCharsLimit) break; // the next character decides
-    if (text[at + 1] === "\n" || at - from >= pieceCharsAtLine) return at + 1;
+  const near = text.slice(from, from + pieceCharsLimit + 1); // searching all of a long text for each piece takes hours
+  for (let at = near.indexOf("\n", pieceChars); at >= 0; at = near.indexOf("\n", at + 1)) {
+    if (at + 1 === near.length || at >= pieceCharsLimit) break; // the next character decides
+    if (near[at + 1] === "\n" || at >= pieceCharsAtLine) return from + at + 1;
   }
-  if (text.length - from <= pieceCharsLimit) return null;
-  const end = from + pieceCharsLimit;
-  const blank = text.lastIndexOf(" ", end);
-  if (blank > from + pieceChars) return blank;
-  return isLowSurrogate(text.charCodeAt(end)) ? end - 1 : end;
+  if (near.length <= pieceCharsLimit) return null;
+  const blank = near.lastIndexOf(" ", pieceCharsLimit);
+  if (blank > pieceChars) return from + blank;
+  return from + (isLowSurrogate(near.charCodeAt(pieceCharsLimit)) ? pieceCharsLimit - 1 : pieceCharsLimit);
 }
 
 const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;

@@ -83,7 +83,7 @@ const recordStart = new RegExp(`^${field}`);
 const listStart = new RegExp(String.raw`^\[\s*(?:\[\s*)*(?:${field}|${string}\s*[,\]]|-?\d[\d.]*\s*,)`);
 
 /** A line that is a list of its own. */
-const isList = (text: string): boolean => /^\[.*\]\s*\n\s*\[/.test(text);
+const isList = (text: string): boolean => /^\[.*\][^\S\n]*\n\s*\[/.test(text);
 
 /** By its mark or by decoding. */
 type WideEncoding = "UTF-32" | "UTF-16LE" | "UTF-16BE";

@@ -1,8 +1,9 @@
 /** Bytes of an input as they are inside gzip or zstd, all members or frames one after another. */
 
 import { Readable } from "node:stream";
-import { createGunzip } from "node:zlib";
+import { createGunzip, createZstdDecompress, type Gunzip, type ZstdDecompress } from "node:zlib";
 import { UserError } from "../../program/errors.ts";
+import { zstdFrames } from "./zstd_frames.ts";
 
 type Bytes = AsyncIterable<Uint8Array<ArrayBuffer>>;
 type Unpacked = AsyncGenerator<Uint8Array<ArrayBuffer>>;
@@ -40,9 +41,17 @@ export async function* unpacked(packed: Bytes, { name, unpack }: Packing, place:
   }
 }
 
-async function* gunzip(packed: Bytes): Unpacked {
+async function* unzstd(packed: Bytes): Unpacked {
+  for await (const frame of zstdFrames(packed)) yield* through(frame, createZstdDecompress());
+}
+
+function gunzip(packed: Bytes): Unpacked {
+  return through(packed, createGunzip());
+}
+
+/** The runtime's own: memory is bounded, as zstd refuses windows above 128 MiB, and checksums are compared. */
+async function* through(packed: Bytes, stream: Gunzip | ZstdDecompress): Unpacked {
   const source = Readable.from(packed);
-  const stream = createGunzip();
   source.on("error", (error) => stream.destroy(error));
   try {
     for await (const chunk of source.pipe(stream)) yield new Uint8Array(chunk);
@@ -50,22 +59,4 @@ async function* gunzip(packed: Bytes): Unpacked {
     source.destroy();
     stream.destroy();
   }
-}
-
-/** The runtime's own ends silently after the first of several frames (measured on Deno 2.9.6). */
-async function* unzstd(packed: Bytes): Unpacked {
-  const { Decompress } = await import("fzstd");
-  let ready: Uint8Array<ArrayBuffer>[] = [];
-  const stream = new Decompress((chunk) => ready.push(new Uint8Array(chunk)));
-  const take = () => {
-    const chunks = ready;
-    ready = [];
-    return chunks;
-  };
-  for await (const chunk of packed) {
-    stream.push(chunk);
-    yield* take();
-  }
-  stream.push(new Uint8Array(0), true);
-  yield* take();
 }

@@ -32,6 +32,14 @@ const repeated = 1 << 17;
 const sourceMask = 0xffff;
 export const mostSources = sourceMask + 1;
 const entriesOfBlock = 65_536;
+const mostPieceBytes = 2 ** 18; // pieces.ts cuts at 65,536 characters, of at most 3 bytes
+
+const prefixOf = (seed: number): string => `${seed} `;
+
+function keyOf(prefix: string, text: Uint8Array): DocumentKey {
+  const digest = createHash("sha256").update(prefix).update(text).digest();
+  return [digest.readUInt32BE(0), digest.readUInt32BE(4)];
+}
 
 /** Collects text and index side by side. */
 export class PieceWriter {
@@ -45,7 +53,7 @@ export class PieceWriter {
   constructor({ text, index, seed, seen }: { text: Spool; index: Spool; seed: number; seen: SeenKeys }) {
     this.#text = text;
     this.#index = index;
-    this.#prefix = `${seed} `;
+    this.#prefix = prefixOf(seed);
     this.#seen = seen;
   }
 
@@ -55,8 +63,7 @@ export class PieceWriter {
     isRepeated: boolean | null;
   } {
     const bytes = encoder.encode(text);
-    const digest = createHash("sha256").update(this.#prefix).update(bytes).digest();
-    const key: DocumentKey = [digest.readUInt32BE(0), digest.readUInt32BE(4)];
+    const key = keyOf(this.#prefix, bytes);
     this.#key = joined(this.#key, key);
     const isRepeated = isLast ? !this.#seen.add(this.#key) : null;
     if (isLast) this.#key = null;
@@ -90,6 +97,26 @@ export function* documentsOf(index: Spool): Generator<IndexedDocument> {
       start = from;
     }
   }
+}
+
+/** Whether a text and an index that lay on a disk belong together: pieces with their keys, and whole documents. */
+export function isIndexOf(
+  { text, index }: { text: Spool; index: Spool },
+  { seed, sources }: { seed: number; sources: number },
+): boolean {
+  if (index.bytes % entryBytes !== 0) return false;
+  const prefix = prefixOf(seed);
+  let end = 0;
+  for (const { source, pieces } of documentsOf(index)) {
+    if (source >= sources) return false;
+    for (const { from, bytes, key: [high, low] } of pieces) {
+      end = from + bytes;
+      if (bytes > mostPieceBytes || end > text.bytes) return false;
+      const found = keyOf(prefix, text.read(from, end));
+      if (found[0] !== high || found[1] !== low) return false;
+    }
+  }
+  return end === text.bytes;
 }
 
 /** Names the text, in its order. */

@@ -6,12 +6,13 @@
  */
 
 import * as v from "valibot";
-import { readIfPresent, realDisk, writeAtomically } from "../../files/disk.ts";
-import { firstProblem, sha256Hex } from "../../files/file_entry.ts";
+import { isFile, realDisk, writeAtomically } from "../../files/disk.ts";
+import { countShape, firstProblem, sha256Hex, sha256Shape } from "../../files/file_entry.ts";
+import { readJsonFile } from "../../files/json_file.ts";
 import { attemptingSync, UserError } from "../../program/errors.ts";
 import { Collector, sumOf } from "./collect.ts";
 import { splitOf } from "./collect_small.ts";
-import { mostSources } from "./piece_index.ts";
+import { isIndexOf, mostSources } from "./piece_index.ts";
 import { FileSpool } from "./spool.ts";
 import { trainTokenizer } from "./train_tokenizer.ts";
 import { type CollectedText, type DatasetSizes, nothingWritten, writeDataset, type Written } from "./write_dataset.ts";
@@ -51,12 +52,16 @@ const mostTextBytes = 2 ** 44; // positions stay exact numbers, far beyond any d
 
 const stateShape = v.object({
   request: v.string(), // what must be equal to go on
-  read: v.array(v.object({ textBytes: v.number(), indexBytes: v.number(), counts: sourceShape, format: v.string() })),
+  read: v.array(v.object({ textBytes: countShape, indexBytes: countShape, counts: sourceShape, format: v.string() })),
   tokenizer: v.nullable(v.string()),
-  written: v.object({ jobs: v.number(), train: splitShape, heldOut: splitShape }),
+  written: v.object({ jobs: countShape, train: splitShape, heldOut: splitShape }),
 });
+const savedShape = v.object({ state: stateShape, check: sha256Shape });
 
 type State = v.InferOutput<typeof stateShape>;
+
+/** A state with one changed digit counts as damaged. */
+const checkOf = (state: State): string => sha256Hex(JSON.stringify(v.parse(stateShape, state)));
 
 export async function prepareFolder(request: FolderRequest): Promise<Dataset> {
   const work = `${request.out}/${workName}`;
@@ -64,10 +69,10 @@ export async function prepareFolder(request: FolderRequest): Promise<Dataset> {
   const files = await openFiles(request);
   const identity = identityOf(request, files);
   await realDisk.createFolder(work);
-  const state = await readState(work, identity);
+  const state = await readState(work, { identity, request, files: files.length });
   const save = async (change: Partial<State>) => {
     Object.assign(state, change);
-    const chunks = [new TextEncoder().encode(JSON.stringify(state))];
+    const chunks = [new TextEncoder().encode(JSON.stringify({ state, check: checkOf(state) }))];
     await writeAtomically(`${work}/${stateName}`, { disk: realDisk, chunks });
   };
   const last = state.read.at(-1);
@@ -98,7 +103,7 @@ function openTokenizerText(text: string): OpenTokenizer {
 }
 
 async function mustBeFree(out: string): Promise<void> {
-  if (await readIfPresent(`${out}/${manifestName}`) === null) return;
+  if (!await isFile(`${out}/${manifestName}`)) return;
   throw new UserError(`There is already a dataset in '${out}'`, {
     next: "See it with iota data show, or pass another folder with --out",
   });
@@ -131,21 +136,38 @@ function identityOf(request: FolderRequest, files: readonly InputFile[]): string
   });
 }
 
-async function readState(work: string, request: string): Promise<State> {
-  const bytes = await readIfPresent(`${work}/${stateName}`);
-  const shaped = bytes === null
-    ? null
-    : v.safeParse(v.pipe(v.string(), v.parseJson(), stateShape), new TextDecoder().decode(bytes));
-  if (shaped?.success && shaped.output.request === request && isThere(work, shaped.output)) return shaped.output;
-  return { request, read: [], tokenizer: null, written: { ...nothingWritten, jobs: 0 } };
+async function readState(
+  work: string,
+  { identity, request: { seed, inputs }, files }: { identity: string; request: FolderRequest; files: number },
+): Promise<State> {
+  const saved = await readJsonFile(`${work}/${stateName}`, savedShape);
+  if (saved !== null && "value" in saved) {
+    const { state, check } = saved.value;
+    const isOurs = state.request === identity && check === checkOf(state) && state.read.length <= files;
+    if (isOurs && await isThere(work, state, { seed, sources: inputs.length })) return state;
+  }
+  return { request: identity, read: [], tokenizer: null, written: { ...nothingWritten, jobs: 0 } };
 }
 
 /** A state without the text that it names is of no use. */
-function isThere(work: string, { read }: State): boolean {
+async function isThere(work: string, { read }: State, of: { seed: number; sources: number }): Promise<boolean> {
   const last = read.at(-1);
   if (last === undefined) return true;
-  const bytesOf = (name: string) => attemptingSync({ action: "read", value: name }, () => Deno.statSync(name).size);
-  return bytesOf(`${work}/text`) >= last.textBytes && bytesOf(`${work}/index`) >= last.indexBytes;
+  for (const [name, bytes] of [["text", last.textBytes], ["index", last.indexBytes]] as const) {
+    const path = `${work}/${name}`;
+    if (!await isFile(path)) return false;
+    if (attemptingSync({ action: "read", value: path }, () => Deno.statSync(path).size) < bytes) return false;
+  }
+  const [text, index] = [
+    new FileSpool(`${work}/text`, last.textBytes),
+    new FileSpool(`${work}/index`, last.indexBytes),
+  ];
+  try {
+    return isIndexOf({ text, index }, of);
+  } finally {
+    text.close();
+    index.close();
+  }
 }
 
 interface Work {

@@ -28,7 +28,7 @@ const shownChars = 200;
 function samplesOf({ folder, manifest, tokenizer }: Dataset, count: number): string[] {
   const place = placeOfFiles(folder, manifest);
   const files = manifest.train.files.map(({ name, tokens }) => ({ path: `${place}/${name}`, tokens }));
-  const reader = new TokenReader({ files, tokenBytes: manifest.tokenBytes });
+  const reader = new TokenReader({ files, tokenBytes: manifest.tokenBytes, vocabSize: tokenizer.vocabSize });
   try {
     return Array.from({ length: count }, (_, i) => {
       const from = Math.floor(i * reader.tokens / count);

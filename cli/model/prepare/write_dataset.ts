@@ -89,7 +89,7 @@ export async function writeDataset(collected: CollectedText, options: WriteOptio
     ...files,
     endOfText: tokenizer.endOfText,
     bytesPerToken: train.textBytes / train.tokens,
-    unigramEntropy: entropyOf({ folder, heldOut, tokenBytes }),
+    unigramEntropy: entropyOf({ folder, heldOut, tokenBytes, vocabSize: tokenizer.vocabSize }),
   };
   await writeManifest(folder, manifest, disk);
   return new Dataset({ folder, manifest, tokenizer });
@@ -187,11 +187,17 @@ class Shard {
 const readTokens = 2 ** 20;
 
 function entropyOf(
-  { folder, heldOut, tokenBytes }: { folder: string; heldOut: DatasetSplit; tokenBytes: 2 | 4 },
+  { folder, heldOut, tokenBytes, vocabSize }: {
+    folder: string;
+    heldOut: DatasetSplit;
+    tokenBytes: 2 | 4;
+    vocabSize: number;
+  },
 ): number {
   const reader = new TokenReader({
     files: heldOut.files.map(({ name, tokens }) => ({ path: `${folder}/${name}`, tokens })),
     tokenBytes,
+    vocabSize,
   });
   function* tokens() {
     for (let at = 0; at < reader.tokens; at += readTokens) {

@@ -13,6 +13,7 @@ import { ropeScalingOf } from "../../../core/model/rope.ts";
 import type { ModelPlan, ModelShape, PipelineShape } from "../../../core/model/shape.ts";
 import { startOf } from "../../../core/tokenizer/tokenizer.ts";
 import { plural } from "../../../core/plural.ts";
+import { readJsonFile } from "../../files/json_file.ts";
 import { UserError } from "../../program/errors.ts";
 import type { ModelSource } from "./model_source.ts";
 
@@ -38,7 +39,7 @@ const configShape = v.looseObject({
   num_key_value_heads: optional(count(1024)),
   head_dim: optional(count(4096)),
   intermediate_size: multiple(4, 2 ** 20),
-  max_position_embeddings: count(2 ** 24),
+  max_position_embeddings: count(2 ** 20), // further on, the angles of positions are not computed exactly
   rms_norm_eps: optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
   rope_theta: optional(v.pipe(v.number(), v.minValue(1))),
   rope_scaling: optional(v.unknown()),
@@ -57,13 +58,11 @@ const configShape = v.looseObject({
 type Config = v.InferOutput<typeof configShape>;
 
 /** Throws a `UserError` that names the first field in the way. */
-export function readLlamaConfig(text: string, path: string): SplitModel {
-  const shaped = v.safeParse(v.pipe(v.string(), v.parseJson(), configShape), text);
-  if (!shaped.success) {
-    const [issue] = shaped.issues;
-    throw refusal(path, `${v.getDotPath(issue) ?? "the file"}: ${issue.message}`);
-  }
-  const config = shaped.output;
+export async function readLlamaConfig(path: string): Promise<SplitModel> {
+  const shaped = await readJsonFile(path, configShape);
+  if (shaped === null) throw refusal(path, "it is not a file");
+  if ("problem" in shaped) throw refusal(path, shaped.problem);
+  const config = shaped.value;
   const model = shapeOf(config, path);
   const { layersOfStages, boundaries, sideWidth } = config.iota ??
     { layersOfStages: [model.layers], boundaries: [], sideWidth: 0 };

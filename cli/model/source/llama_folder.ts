@@ -5,7 +5,8 @@
 
 import * as v from "valibot";
 import { embeddingName, headName, parameterTable, type StageSpec } from "../../../core/model/spec.ts";
-import { isFile, readIfPresent } from "../../files/disk.ts";
+import { isFile } from "../../files/disk.ts";
+import { readJsonFile } from "../../files/json_file.ts";
 import { UserError } from "../../program/errors.ts";
 import { beginOfTextBeside } from "../tokenizer/begin_of_text.ts";
 import { endOfTextBeside, endsBeside } from "../tokenizer/end_of_text.ts";
@@ -21,7 +22,7 @@ export const weightsName = "model.safetensors";
 export const indexName = "model.safetensors.index.json";
 
 export async function openLlamaFolder(folder: string): Promise<ModelSource> {
-  const { plan, layersOfStages, isTied } = readLlamaConfig(await textOf(folder, configName), `${folder}/${configName}`);
+  const { plan, layersOfStages, isTied } = await readLlamaConfig(`${folder}/${configName}`);
   const fileOf = await placesOfTensors(folder);
   const opened = await tokenizerOf(folder, plan.model.vocabSize);
   return {
@@ -68,12 +69,6 @@ async function tokenizerOf(folder: string, vocabSize: number): Promise<OpenToken
   );
 }
 
-async function textOf(folder: string, name: string): Promise<string> {
-  const bytes = await readIfPresent(`${folder}/${name}`);
-  if (bytes !== null) return new TextDecoder().decode(bytes);
-  throw new UserError(`The model in '${folder}' is incomplete: ${name} is missing`, { next: "Fetch the folder again" });
-}
-
 type PlaceOf = (tensor: string) => string; // file name
 
 const indexShape = v.object({
@@ -81,16 +76,12 @@ const indexShape = v.object({
 });
 
 async function placesOfTensors(folder: string): Promise<PlaceOf> {
-  const bytes = await readIfPresent(`${folder}/${indexName}`);
-  if (bytes === null) return () => weightsName;
-  const shaped = v.safeParse(v.pipe(v.string(), v.parseJson(), indexShape), new TextDecoder().decode(bytes));
-  if (!shaped.success) {
-    const [issue] = shaped.issues;
-    throw new UserError(`'${folder}/${indexName}' is damaged (${v.getDotPath(issue) ?? "JSON"}: ${issue.message})`, {
-      next: "Fetch the folder again",
-    });
+  const shaped = await readJsonFile(`${folder}/${indexName}`, indexShape);
+  if (shaped === null) return () => weightsName;
+  if ("problem" in shaped) {
+    throw new UserError(`'${folder}/${indexName}' is damaged (${shaped.problem})`, { next: "Fetch the folder again" });
   }
-  const places = new Map(Object.entries(shaped.output.weight_map));
+  const places = new Map(Object.entries(shaped.value.weight_map));
   return (tensor) => places.get(tensor) ?? weightsName;
 }
 

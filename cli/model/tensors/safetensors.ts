@@ -5,6 +5,8 @@
  */
 
 import * as v from "valibot";
+import { isFile } from "../../files/disk.ts";
+import { shapedJson } from "../../files/json_file.ts";
 import { attempting, UserError } from "../../program/errors.ts";
 import { floatBytes, type FloatType, isFloatType, widen } from "./float_types.ts";
 
@@ -79,6 +81,7 @@ export class SafetensorsFile {
   }
 
   static async open(path: string): Promise<SafetensorsFile> {
+    if (!await isFile(path)) throw refusal(path, "it is missing, or not a file"); // opening a pipe could wait forever
     const file = await attempting({ action: "read", value: path }, () => Deno.open(path, { read: true }));
     try {
       return new SafetensorsFile({ path, file, header: await readHeader(file, path) });
@@ -140,12 +143,9 @@ async function readHeader(file: Deno.FsFile, path: string): Promise<SafetensorsH
 
 function parseHeader(text: string, options: { dataStart: number; dataBytes: number; path: string }): SafetensorsHeader {
   const { dataStart, dataBytes, path } = options;
-  const shaped = v.safeParse(v.pipe(v.string(), v.parseJson(), notList, headerShape), text);
-  if (!shaped.success) {
-    const issue = shaped.issues[0];
-    throw refusal(path, `its header is damaged (${v.getDotPath(issue) ?? "JSON"}: ${issue.message})`);
-  }
-  const { __metadata__: metadata = {}, ...entries } = shaped.output;
+  const shaped = shapedJson(text, v.pipe(v.unknown(), notList, headerShape));
+  if ("problem" in shaped) throw refusal(path, `its header is damaged (${shaped.problem})`);
+  const { __metadata__: metadata = {}, ...entries } = shaped.value;
   const tensors = new Map<string, TensorEntry>();
   let end = 0;
   const sorted = Object.entries(entries).sort(([, a], [, b]) => a.data_offsets[0] - b.data_offsets[0]);

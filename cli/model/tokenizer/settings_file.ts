@@ -2,6 +2,7 @@
 
 import * as v from "valibot";
 import { readIfPresent } from "../../files/disk.ts";
+import { readJsonFile } from "../../files/json_file.ts";
 import { UserError } from "../../program/errors.ts";
 
 const mostBytes = 16_000_000;
@@ -18,14 +19,10 @@ export async function readSettings<Shape extends v.GenericSchema>(
   path: string,
   shape: Shape,
 ): Promise<v.InferOutput<Shape> | null> {
-  const bytes = await readSettingsBytes(path);
-  if (bytes === null) return null;
-  const found = v.safeParse(v.pipe(v.string(), v.parseJson(), shape), new TextDecoder().decode(bytes));
-  if (found.success) return found.output;
-  const [issue] = found.issues;
-  throw new UserError(`'${path}' is damaged (${v.getDotPath(issue) ?? "JSON"}: ${issue.message})`, {
-    next: "Fetch the folder again",
-  });
+  const found = await readJsonFile(path, shape);
+  if (found === null) return null;
+  if ("value" in found) return found.value;
+  throw new UserError(`'${path}' is damaged (${found.problem})`, { next: "Fetch the folder again" });
 }
 
 /** A token in such a file: its spelling, alone or with how it is found in text. */

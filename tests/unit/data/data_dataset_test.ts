@@ -63,6 +63,7 @@ function speakersIn(dataset: Dataset, split: "train" | "heldOut"): Set<string> {
   const reader = new TokenReader({
     files: files.map((file) => ({ path: `${dataset.folder}/${file.name}`, tokens: file.tokens })),
     tokenBytes: dataset.manifest.tokenBytes,
+    vocabSize: dataset.tokenizer.vocabSize,
   });
   const text = dataset.tokenizer.decode(reader.read(0, tokens));
   reader.close();
@@ -252,7 +253,7 @@ Deno.test("TokenReader: a stream over several files reads like one, in u16 and i
       for (const [i, [from, to]] of cuts.entries()) {
         await Deno.writeFile(files[i]!.path, tokensAsBytes(all.subarray(from, to), tokenBytes));
       }
-      const reader = new TokenReader({ files, tokenBytes });
+      const reader = new TokenReader({ files, tokenBytes, vocabSize: 2 ** 32 });
       for (let from = 0; from < 30; from++) {
         for (let to = from; to <= 30; to++) assertEquals(reader.read(from, to - from), all.slice(from, to));
       }

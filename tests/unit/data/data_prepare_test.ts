@@ -33,7 +33,7 @@ const requestOf = (out: string, places: readonly string[], more: Partial<FolderR
 
 function textsIn({ folder, manifest, tokenizer }: Dataset, side: "train" | "heldOut"): string[] {
   const files = manifest[side].files.map(({ name, tokens }) => ({ path: `${folder}/${name}`, tokens }));
-  const reader = new TokenReader({ files, tokenBytes: manifest.tokenBytes });
+  const reader = new TokenReader({ files, tokenBytes: manifest.tokenBytes, vocabSize: tokenizer.vocabSize });
   const tokens = [...reader.read(0, reader.tokens)];
   reader.close();
   const texts: string[] = [];

@@ -156,7 +156,7 @@ Deno.test("JSON Lines: the field's text, objects by dots, strings as they are; n
 
 Deno.test("JSON: a list of records or strings", async () => {
   assertEquals(await documentsOf('[{"text":"one"},\n "two"]', { name: "a.json" }), ["one", "two"]);
-  assertMatch(await refusalOf('{"text":"one"}', { name: "a.json" }), /no list of records => .*jq/);
+  assertMatch(await refusalOf('{"text":"one"}', { name: "a.json" }), /not a list of records => .*jq/);
 });
 
 Deno.test("CSV: quoted fields with delimiters and line ends, other delimiters, blank lines", async () => {
