@@ -3,6 +3,7 @@
  * Llama.
  */
 
+import { basename, dirname } from "node:path";
 import { isFile, isFolder } from "../../files/disk.ts";
 import { UserError } from "../../program/errors.ts";
 import { shellWord } from "../../program/shell_words.ts";
@@ -21,8 +22,13 @@ export async function openModel(path: string, warn: (text: string) => void): Pro
 }
 
 async function nextOf(path: string): Promise<string> {
+  if (basename(path) === "checkpoints") {
+    return `Name the run's own folder: --run ${shellWord(dirname(path))}`;
+  }
   if (await isFile(path)) return "That is a file: name the folder of a run, a checkpoint or another model";
   return await isFolder(path)
     ? `Train one there: iota swarm --data ${shellWord(path)}`
-    : "Name the folder of a run, a checkpoint, an export or a Hugging Face Llama";
+    : `Name the folder of a run, a checkpoint, an export or a Hugging Face Llama, or train one: iota swarm --data ${
+      shellWord(path)
+    }`;
 }
