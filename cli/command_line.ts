@@ -157,7 +157,7 @@ async function heldBy(
 /** A run that goes on has its dataset's place in its folder. */
 async function corporaOf(context: CommandContext, runFile: ConfigFile | null): Promise<string[]> {
   const corpus = await (await import("./terminal/options/run_options.ts")).corpusFile(context, runFile?.table ?? {});
-  const places = await (await import("./files/dataset_places.ts")).datasetPlaces(context.dataFolder());
+  const places = await (await import("./model/data/dataset_places.ts")).datasetPlaces(context.dataFolder());
   return corpus === null ? places : [corpus, ...places];
 }
 

@@ -69,7 +69,7 @@ export const command: Command = {
       min: 320,
       max: 262_144,
       defaultText: "4096, or as many as a short text fills",
-      doc: "tokens of a trained tokenizer, a multiple of 64 to suit a model",
+      doc: "tokens of a trained tokenizer",
     },
     {
       name: "held-out",

@@ -13,7 +13,7 @@ export type Shaped<T> = { readonly value: T } | { readonly problem: string };
 const mostBytes = 2 ** 26; // beyond any manifest; the values in memory take many times that
 const longestProblem = 200; // characters
 
-/** Null: there is no such file. */
+/** Null if the file does not exist. */
 export async function readJsonFile<Shape extends v.GenericSchema>(
   path: string,
   shape: Shape,

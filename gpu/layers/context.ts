@@ -104,7 +104,9 @@ export function layerContext(options: ContextOptions): LayerContext {
 function named(buffers: DeviceBuffers, name: string): DeviceBuffers {
   return {
     largestBytes: buffers.largestBytes,
-    storageBytes: buffers.storageBytes,
+    get storageBytes() {
+      return buffers.storageBytes;
+    },
     storage: (label, count) => buffers.storage(`${name}, ${label}`, count),
     scratch: (label, count) => buffers.scratch(`${name}, ${label}`, count),
     upload: (range, data) => buffers.upload(range, data),

@@ -7,7 +7,7 @@ import { openDevice } from "../../device/open_device.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import { harmless } from "../../terminal/text/foreign_text.ts";
 import { systemTimers } from "../../../net/timers.ts";
-import { TextModel } from "../generate/text_model.ts";
+import { rowsOfCall, TextModel } from "../generate/text_model.ts";
 import { TextService } from "../serve/text_service.ts";
 import { modelPlace } from "../source/model_place.ts";
 import { openModel } from "../source/open_model.ts";
@@ -15,8 +15,6 @@ import { TemplateProblem } from "../template/bounded_template.ts";
 import type { ChatTemplate, Message } from "../template/chat_template.ts";
 import { type ChatInput, messageOf, standardInput } from "./chat_input.ts";
 import { Conversation } from "./conversation.ts";
-
-const rowsOfCall = 16; // tokens of a call, while a conversation is read
 
 export async function runChat(context: CommandContext, openInput = standardInput): Promise<number> {
   const { options, output } = context;

@@ -6,6 +6,7 @@
  */
 
 import * as v from "valibot";
+import { knobs } from "../../../core/config/knobs.ts";
 import { countShape, type FileEntry, fileEntryShape, sha256Hex, sha256Shape } from "../../files/file_entry.ts";
 import { readJsonFile } from "../../files/json_file.ts";
 
@@ -82,6 +83,12 @@ export type DatasetSource = Readonly<v.InferOutput<typeof sourceShape>>;
 export type DatasetInput = Readonly<v.InferOutput<typeof inputShape>>;
 export type DatasetSplit = Readonly<v.InferOutput<typeof splitShape>>;
 export type DatasetManifest = Readonly<v.InferOutput<typeof manifestShape>>;
+
+/** Rows of a model's embedding for so many tokens. */
+export function rowsFor(tokens: number): number {
+  const { multipleOf } = knobs["model.vocabSize"];
+  return Math.ceil(tokens / multipleOf) * multipleOf;
+}
 
 export function filesOf(manifest: Pick<DatasetManifest, "tokenizer" | "train" | "heldOut">): FileEntry[] {
   return [manifest.tokenizer, ...manifest.heldOut.files, ...manifest.train.files];

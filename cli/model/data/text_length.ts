@@ -5,8 +5,8 @@ import { UserError } from "../../program/errors.ts";
 
 type SplitName = "training" | "held-out";
 
-/** As tokens or counts of tokens; read only until there are enough. */
-type SplitTokens = Readonly<Record<SplitName, Iterable<number | { readonly length: number }>>>;
+/** Counts of tokens; read only until there are enough. */
+type SplitTokens = Readonly<Record<SplitName, Iterable<number>>>;
 
 interface SequenceNeeds {
   readonly contextLength?: number; // T; absent: any length will do
@@ -25,7 +25,7 @@ export function mustHoldSequences({ contextLength, isResumed = false }: Sequence
 function countUpTo(parts: SplitTokens[SplitName], enough: number): number {
   let tokens = 0;
   for (const part of parts) {
-    tokens += typeof part === "number" ? part : part.length;
+    tokens += part;
     if (tokens >= enough) break;
   }
   return tokens;

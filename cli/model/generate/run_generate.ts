@@ -7,11 +7,9 @@ import type { CommandContext } from "../../terminal/command.ts";
 import { openModel } from "../source/open_model.ts";
 import { modelPlace } from "../source/model_place.ts";
 import { generateText, promptTokens } from "./generate_text.ts";
-import { TextModel } from "./text_model.ts";
+import { rowsOfCall, TextModel } from "./text_model.ts";
 import type { ComputeHost } from "../../device/compute_host.ts";
 import { openDevice } from "../../device/open_device.ts";
-
-const rowsOfCall = 16; // tokens of a prompt that are read at once
 
 export interface SampleRequest {
   readonly model: string; // folder of a run, a checkpoint, an export or a Hugging Face Llama

@@ -6,7 +6,6 @@ import { documentsOf, PieceWriter, SeenKeys } from "./piece_index.ts";
 import type { Spool } from "./spool.ts";
 
 export interface Source {
-  readonly name: string;
   readonly format: TextFormat;
   pieces(onRead: (bytes: number) => void): Pieces;
 }

@@ -50,11 +50,11 @@ export async function mustBeCorpus(corpus: string): Promise<void> {
 }
 
 async function sourcesOf(corpus: string): Promise<Source[]> {
-  if (corpus === speechesName) return [{ name: corpus, format: "text", pieces: speeches }];
+  if (corpus === speechesName) return [{ format: "text", pieces: speeches }];
   const sources: Source[] = [];
   for (const path of await filesOfInput(resolve(corpus))) {
     const { format, pieces } = await openInput(path, {});
-    sources.push({ name: path, format, pieces });
+    sources.push({ format, pieces });
   }
   return sources;
 }

@@ -26,7 +26,7 @@ export interface IndexedDocument {
 
 const encoder = new TextEncoder();
 const wordsOfEntry = 4; // bytes; source and flags; key
-export const entryBytes = 4 * wordsOfEntry;
+const entryBytes = 4 * wordsOfEntry;
 const endsDocument = 1 << 16;
 const repeated = 1 << 17;
 const sourceMask = 0xffff;

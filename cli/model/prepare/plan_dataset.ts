@@ -21,6 +21,7 @@ import {
   filesOf,
   isSameRequest,
   readDatasetManifest,
+  rowsFor,
   tokenizerName,
 } from "../data/dataset_manifest.ts";
 import type { OpenTokenizer } from "../data/tokenizer_file.ts";
@@ -31,7 +32,7 @@ export interface PrepareOptions {
   readonly folder: string;
   /** `sotu`, a file or folder with text, or a prepared dataset. */
   readonly corpus: string;
-  readonly vocabSize: number; // a multiple of 64
+  readonly vocabSize: number; // of the model
   readonly heldOutFraction: number; // of the text's bytes, in (0, 1)
   readonly maxBytes: number; // 0 = all
   readonly seed: number;
@@ -107,7 +108,7 @@ async function planToAdopt(options: PrepareOptions): Promise<DatasetPlan> {
   if (tokenizer.vocabSize > vocabSize) {
     throw new UserError(
       `The dataset '${corpus}' has a vocabulary of ${tokenizer.vocabSize} tokens, and model.vocabSize is ${vocabSize}`,
-      { next: `Use that of the dataset: --set model.vocabSize=${Math.ceil(tokenizer.vocabSize / 64) * 64}` },
+      { next: `Use that of the dataset: --set model.vocabSize=${rowsFor(tokenizer.vocabSize)}` },
     );
   }
   mustHoldSequences(options, { training: [manifest.train.tokens], "held-out": [manifest.heldOut.tokens] });

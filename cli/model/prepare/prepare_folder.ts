@@ -215,7 +215,8 @@ async function write(
   { request, tokenizer, state, save }: Work & { readonly request: FolderRequest; readonly tokenizer: OpenTokenizer },
 ): Promise<Dataset> {
   const { out, inputs, heldOutFraction, maxBytes, seed, threads, onEncoded, signal } = request;
-  const total = maxBytes > 0 ? Math.min(maxBytes, collected.text.bytes) : collected.text.bytes;
+  const used = collected.inputs.reduce((sum, each) => sum + each.weight * (each.textBytes - each.duplicateBytes), 0);
+  const total = maxBytes > 0 ? Math.min(maxBytes, used) : used;
   return await writeDataset(collected, {
     ...{ folder: out, tokenizer, threads, disk: realDisk, sizes: request.sizes },
     terms: { license: request.license, origin: request.origin },

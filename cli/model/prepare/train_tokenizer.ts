@@ -10,7 +10,7 @@ import { isSampled, partsOf, sampleEnd, type SplitRule } from "./split.ts";
 import type { Spool } from "./spool.ts";
 
 const sampleBytes = 2 ** 25; // words of more text change few merges, and are in memory
-const fewestMerges = 64;
+const fewestMerges = 64; // and their unit where a text is too short for more
 
 export interface TokenizerRequest {
   readonly vocabSize: number;
@@ -33,7 +33,7 @@ export function trainTokenizer(
   const model = trainBpe({ wordCounts: countWords(sample({ text, index }, rule)), vocabSize });
   const found = vocabSizeOf(model);
   if (found === vocabSize) return openTrained(new TrainedTokenizer(model));
-  const fitting = Math.floor(found / fewestMerges) * fewestMerges; // a model's vocabulary is such a multiple
+  const fitting = Math.floor(found / fewestMerges) * fewestMerges;
   if (setting === null && fitting >= smallest) {
     return openTrained(
       new TrainedTokenizer({ merges: model.merges.slice(0, model.merges.length - (found - fitting)) }),

@@ -9,13 +9,12 @@ import { untilAborted } from "../../program/aborted.ts";
 import { attempting } from "../../program/errors.ts";
 import { isLoopbackHost } from "../../address/public_address.ts";
 import { deviceSentence, openDevice } from "../../device/open_device.ts";
-import { TextModel } from "../generate/text_model.ts";
+import { rowsOfCall, TextModel } from "../generate/text_model.ts";
 import { modelPlace } from "../source/model_place.ts";
 import { openModel } from "../source/open_model.ts";
 import { serveApi } from "./serve_api.ts";
 import { TextService } from "./text_service.ts";
 
-const rowsOfCall = 16; // tokens of a call: each open text's next one, and beginnings that are being read
 const promptCharacters = 2 ** 19; // more could not be a prompt of any context that fits a body
 
 export async function runServe(context: CommandContext): Promise<number> {

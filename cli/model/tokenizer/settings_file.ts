@@ -7,14 +7,14 @@ import { UserError } from "../../program/errors.ts";
 
 const mostBytes = 16_000_000;
 
-/** As a file's bytes, unless it is larger than any such file is; null: there is none. */
+/** As a file's bytes, unless it is larger than any such file is; null if it does not exist. */
 export async function readSettingsBytes(path: string): Promise<Uint8Array | null> {
   const size = (await Deno.stat(path).catch(() => null))?.size ?? 0;
   if (size <= mostBytes) return await readIfPresent(path);
   throw new UserError(`'${path}' has ${size} bytes, of at most ${mostBytes}`, { next: "Fetch the folder again" });
 }
 
-/** Null: there is no such file. */
+/** Null if the file does not exist. */
 export async function readSettings<Shape extends v.GenericSchema>(
   path: string,
   shape: Shape,

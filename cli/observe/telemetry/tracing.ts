@@ -1,4 +1,4 @@
-/** OpenTelemetry traces. Deno exports them if it starts with OTEL_DENO=true; otherwise there is no tracer. */
+/** OpenTelemetry traces, for a Deno that starts with OTEL_DENO=true: it exports them. Any other has no tracer. */
 
 import { type Context, propagation, ROOT_CONTEXT, type Span, trace, type Tracer } from "@opentelemetry/api";
 import { version } from "../../program/version.ts";

@@ -112,8 +112,8 @@ export function describeText(
   { corpus, tokens, bytesPerToken, unigramEntropy, passes, use }: TextFacts,
 ): string[] {
   return [
-    `text   ${corpus}: ${tokens} training tokens of ${bytesPerToken.toFixed(2)} bytes, read ` +
-    `${decimal(Number(passes.toPrecision(2)))} times; ` +
+    `text   ${corpus}: ${tokens} training tokens of ${bytesPerToken.toFixed(2)} bytes; ` +
+    `passes of the run over them: ${decimal(Number(passes.toPrecision(2)))}; ` +
     `held-out unigram entropy ${unigramEntropy.toFixed(3)} nats per token`,
     ...(use === null ? [] : describeUse(corpus, use)),
   ];

@@ -14,6 +14,7 @@ import { knobAt, knobPaths } from "../../../core/config/knobs.ts";
 import { checkRules, type GivenSettings, type Origins, readGiven } from "../../../core/settings/parse.ts";
 import { type FoundCheckpoint, latestCheckpoint } from "../../model/checkpoint/checkpoint.ts";
 import { canRestage } from "../../model/checkpoint/restage.ts";
+import { isPrepared } from "../../model/prepare/collect_small.ts";
 import { withDatasetSettings } from "../../model/prepare/dataset_settings.ts";
 import type { CommandContext } from "../../terminal/command.ts";
 import type { ConfigFile } from "../../terminal/options/config_file.ts";
@@ -23,6 +24,7 @@ import { UsageError, UserError } from "../../program/errors.ts";
 import { exists, findRunFolder, folderMark, type RunFolder, type RunPlace } from "../../files/run_folder.ts";
 import { type GivenRun, givenRun, resolveRun, settingsError } from "../../terminal/options/run_options.ts";
 import { plural } from "../../terminal/text/format.ts";
+import { datasetNamed } from "../../program/paths.ts";
 import { shellWords } from "../../program/shell_words.ts";
 import { hasJournal, markedStep } from "./recover_run.ts";
 import { isRunText, readRunText } from "./run_text.ts";
@@ -88,6 +90,7 @@ export async function resolveNewRun(
   given?: GivenRun,
 ): Promise<{ config: RunConfig; origins: Origins; start: RunStart | null }> {
   const run = given ?? await givenRun(context);
+  await mustBePrepared(context);
   const path = context.options.text("from");
   if (path === undefined) {
     const input = await withDatasetSettings(run.input);
@@ -96,6 +99,17 @@ export async function resolveNewRun(
   const source = await openModel(path, (text) => context.output.log.warn(text));
   const input = { ...run.input, from: settingsOf(source, sizeOf(readGiven(run.input))) };
   return { ...await resolveRun(context, { ...run, input }), start: { name: startName(path), source } };
+}
+
+/** --corpus takes texts, --data-set only what `iota data prepare` wrote. */
+async function mustBePrepared({ options, environment }: CommandContext): Promise<void> {
+  const name = options.given("data-set") ? options.text("data-set") : undefined;
+  if (name === undefined) return;
+  const folder = datasetNamed(environment, name);
+  if (await isPrepared(folder)) return;
+  throw new UsageError(`There is no dataset in '${folder}': dataset.json is missing`, {
+    next: `Prepare one there: ${shellWords(["iota", "data", "prepare", "--input", "PLACE", "--out", folder])}`,
+  });
 }
 
 /** Not in the run that --fresh puts aside. */

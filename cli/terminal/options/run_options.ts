@@ -1,6 +1,5 @@
 /** The options that shape a run: flags, and `--set path=value` for every other knob. Precedence: flag, file, size. */
 
-import { shellWord } from "../../program/shell_words.ts";
 import type { RunConfig } from "../../../core/config/config.ts";
 import { knobAt } from "../../../core/config/knobs.ts";
 import { sizeNames } from "../../../core/config/size.ts";
@@ -163,7 +162,7 @@ export async function overridesOf(
     if (value !== undefined) overrides[path] = value;
   }
   const dataset = options.given("data-set") ? options.text("data-set") : undefined;
-  if (dataset !== undefined) overrides[corpusPath] = await preparedAt(datasetNamed(environment, dataset));
+  if (dataset !== undefined) overrides[corpusPath] = datasetNamed(environment, dataset);
   if (options.flag("deterministic")) overrides["deterministic"] = true;
   const text = options.text("set");
   if (text === undefined) return overrides;
@@ -196,22 +195,6 @@ export async function overridesOf(
     overrides[path] = value;
   }
   return overrides;
-}
-
-async function preparedAt(folder: string): Promise<string> {
-  if (await isThere(`${folder}/dataset.json`)) return folder;
-  throw new UsageError(`There is no dataset in '${folder}': dataset.json is missing`, {
-    next: `Prepare one there: iota data prepare --input PLACE --out ${shellWord(folder)}`,
-  });
-}
-
-async function isThere(path: string): Promise<boolean> {
-  try {
-    return (await Deno.stat(path)).isFile;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return false;
-    throw error;
-  }
 }
 
 export function givenOption(options: OptionValues, path: string): string | undefined {
